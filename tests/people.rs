@@ -121,8 +121,12 @@ impl Desk {
 
     /// Waits until every event that arrived is handled.
     async fn handled(&self) {
-        let pending = "SELECT count(*) FROM platform_event WHERE due_at IS NOT NULL";
-        until("events are handled", async || self.app.query(pending) == ["0"]).await;
+        until("events are handled", async || self.pending() == 0).await;
+    }
+
+    /// The number of events that are not handled.
+    fn pending(&self) -> usize {
+        self.app.query("SELECT count(*) FROM platform_event WHERE due_at IS NOT NULL")[0].parse().unwrap()
     }
 
     /// Why an employee of the home corporation left; `-` if they did not.

@@ -26,7 +26,9 @@ const LIFETIME: Duration = Duration::from_mins(2);
 /// How long a caller counts as verified.
 const VERIFIED_PERIOD: Duration = Duration::from_mins(10);
 /// The time after which a person may ask for one more approval, after too many.
-const NEXT_APPROVAL: Duration = Duration::from_mins(1);
+const NEXT_APPROVAL: Duration = Duration::from_secs(200);
+/// For how long a session gets no approvals after its phone refused one.
+const PAUSE: Duration = Duration::from_mins(10);
 
 /// An operation, as it is sent.
 #[derive(Clone, Copy, Debug)]
@@ -153,9 +155,16 @@ pub(crate) async fn open(client: &mut Client, who: &str) -> String {
     fragment(&client.follow_link(&link, who).await, "answer")
 }
 
-/// Asks an employee whether they are the caller.
+/// Asks an employee whether they called, with a reason.
 pub(crate) async fn ask_caller(client: &mut Client, token: &str, who: &str) -> Response {
-    client.post_as(token, "/api/verifications", &json!({ "employee_id": who })).await
+    client.post_as(token, "/api/verifications", &json!({ "employee_id": who, "reason": "new phone" })).await
+}
+
+/// Signs a supervisor in, and makes that the active role.
+async fn supervisor(client: &mut Client) -> String {
+    let token = client.sign_in("supervisor01").await;
+    client.switch(&token, "supervisor").await.data();
+    token
 }
 
 /// Has an employee verified as the caller; returns the id of the question.
@@ -192,6 +201,11 @@ fn rows(app: &TestApp, subject: Subject) -> Vec<String> {
     app.query(&format!(
         "SELECT event, employee_key, actor_key, reason, detail FROM login_log WHERE event LIKE '{events}' ORDER BY rowid"
     ))
+}
+
+/// The rows of an event with their reasons and details.
+fn rows_of(app: &TestApp, event: &str) -> Vec<String> {
+    app.query(&format!("SELECT employee_key, reason, detail FROM login_log WHERE event = '{event}' ORDER BY rowid"))
 }
 
 /// Two nodes; where a service runs alone, clients of it.

@@ -38,6 +38,8 @@ async fn an_agent_sees_whether_the_caller_is_the_employee() {
             name(&browser, "nobody99").await;
             browser.click("#caller-form [type=submit]").await;
             browser.wait_for("#caller-form .refusal").await;
+            let says = localized(&options, "cannot be asked on the phone", "无法向该人员的手机询问");
+            assert!(browser.text("#caller-form .refusal").await.contains(says));
             name(&browser, caller).await;
         }
         browser.type_into("#field-reason", localized(&options, "new laptop", "新电脑")).await;

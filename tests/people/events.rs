@@ -108,7 +108,12 @@ on_every_platform! {
             let event = desk.send(&json!({ "change": event, "userid": "stranger01" })).await;
             assert_eq!(event["accepted"], true, "{event}");
         }
-        desk.handled().await;
+        // A leaver without a record may be about to sign in for the first time, so that event is kept for a while.
+        until("events are handled", async || {
+            desk.app.clock.advance(SECOND * 60);
+            desk.pending() == 0
+        })
+        .await;
         assert_eq!(desk.app.query("SELECT count(*) FROM employee WHERE employee_key = 'stranger01'"), ["0"]);
     }
 
@@ -176,6 +181,8 @@ on_every_store! {
         lock.release().await;
         let again = control(&mut desk.client, "POST", "events/retry", &json!(null)).await;
         assert_eq!(again["events"][0]["accepted"], true, "{again}");
+        // The first attempt may be stored after its answer, and the second one then changes nothing.
+        until("the leaver is signed out", async || !desk.client.is_valid(&token).await).await;
         assert_eq!(desk.refusal(&token).await, "left");
         assert_eq!(desk.rows("user01").len(), 1);
     }

@@ -20,21 +20,18 @@ async fn listed_keys(client: &mut Client, token: &str) -> usize {
 }
 
 on_every_store! {
-    async fn it_is_for_this_method_path_query_and_body_and_a_mistake_does_not_waste_it(app) {
+    async fn it_is_for_this_method_path_and_body_and_a_mistake_does_not_waste_it(app) {
         let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        let asked = Operation { path: "/api/admin/service-keys?for=desk&by=phone", ..CREATE_KEY };
+        let asked = CREATE_KEY;
         let approval = asked.approved(&mut client, &token, "admin01").await;
         for other in [
-            CREATE_KEY,
             Operation { path: "/api/admin/service-keys?", ..asked },
             Operation { path: "/api/admin/service-keys?for=desk", ..asked },
-            Operation { path: "/api/admin/service-keys?by=phone&for=desk", ..asked },
-            Operation { path: "/api/admin/service-keys?for=desk&by=%70hone", ..asked },
             Operation { body: r#"{"name":"desk","scopes":["messages"]}"#, ..asked },
             Operation { body: r#"{"name": "desk","scopes":["introspect"]}"#, ..asked },
             Operation { body: r#"{"scopes":["introspect"],"name":"desk"}"#, ..asked },
-            Operation { path: "/api/admin/agents/agent01/unlock?for=desk&by=phone", ..asked },
+            Operation { path: "/api/admin/agents/agent01/unlock", ..asked },
         ] {
             assert_invalid(&other.send(&mut client, &token, &approval).await);
         }
@@ -105,8 +102,9 @@ on_every_store! {
     async fn of_a_right_and_a_wrong_number_at_once_one_counts(app) {
         let nodes = two_nodes(app).await;
         let (mut one, mut other) = (nodes[0].client().await, nodes[nodes.len() - 1].client().await);
-        let token = one.sign_in("admin01").await;
         for round in 1..=StoreBackend::current().rounds(30) {
+            // After a wrong number, the session of the round before may get no approvals.
+            let token = one.sign_in("admin01").await;
             let asked = Asked::of(&CREATE_KEY.ask(&mut one, &token).await);
             let secret = open(&mut one, "admin01").await;
             let shown = Subject::Approval.question(&mut other, &secret).await.data();

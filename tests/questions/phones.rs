@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, CREATE_KEY, Subject, ask_caller, askers_of, open, rows};
+use super::{Asked, CREATE_KEY, Subject, ask_caller, askers_of, open, rows_of};
 use crate::harness::{Client, Messenger, Response, TestApp, fragment};
 use crate::notices::inbox;
 
@@ -50,7 +50,7 @@ on_every_platform! {
         let link = client.link_sent_to("admin01").await;
         let landed = client.follow_link(&link, "agent01").await;
         assert!(landed.starts_with(&format!("http://{}/scan/#error=not_asked&code=1003&ref=", app.address)), "{landed}");
-        assert_eq!(rows(&app, Subject::Approval)[1], "approval_refused|agent01|-|not_asked|");
+        assert_eq!(rows_of(&app, "question_refused"), ["agent01|not_asked|"]);
         // A question is no sign-in, and nobody was signed in.
         assert_eq!(app.query("SELECT employee_key FROM session"), ["admin01"]);
         let secret = open(&mut client, "admin01").await;
@@ -78,7 +78,7 @@ on_every_platform! {
 
     /// In production, a computer is no phone: otherwise the computer that asks could also answer.
     async fn in_production_only_a_phone_opens_and_answers() {
-        let (app, platform) = TestApp::production_with_platform(&[]).await;
+        let (app, platform) = TestApp::production_with_platform(&[("approval.methods", "phone")]).await;
         app.auth().seed_dev_users().await.unwrap();
         let (mut client, mut control) = (app.client().await, platform.client().await);
         let code = client.qrcode().await;

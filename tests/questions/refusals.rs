@@ -1,28 +1,16 @@
 //! What a refusal on the phone stops, what a phone shows, and who learns that a person could not be asked.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
-use super::{Asked, CREATE_KEY, Operation, Subject, assert_invalid, keys, notices_to, open};
-use crate::harness::{Client, Response, StoreBackend, TestApp, development};
+use super::{
+    Asked, CREATE_KEY, PAUSE, Subject, ask_caller, assert_invalid, keys, notices_to, open, rows_of, supervisor,
+    verify_caller,
+};
+use crate::harness::{Response, StoreBackend, TestApp, development};
 use crate::notices::settled;
 
 const PATH: &str = "/api/verifications";
 const RESET_OTP: &str = "/api/admin/agents/agent01/reset-otp";
-const TEN_MINUTES: Duration = Duration::from_mins(10);
-
-/// Asks an employee whether they called, with a reason.
-async fn ask_about(client: &mut Client, token: &str, who: &str) -> Response {
-    client.post_as(token, PATH, &json!({ "employee_id": who, "reason": "new phone" })).await
-}
-
-/// Has an employee verified as the caller.
-async fn verify(client: &mut Client, token: &str, who: &str) {
-    let asked = Asked::of(&ask_about(client, token, who).await);
-    let answer = open(client, who).await;
-    Subject::Caller.pick(client, &answer, asked.number).await.data();
-}
 
 #[track_caller]
 fn assert_not_verified(answer: &Response) {
@@ -32,11 +20,6 @@ fn assert_not_verified(answer: &Response) {
 #[track_caller]
 fn assert_paused(answer: &Response) {
     assert_eq!(answer.refused(403, 1003).reason(), "approvals_paused");
-}
-
-/// The rows of an event with their reasons and details.
-fn rows_of(app: &TestApp, event: &str) -> Vec<String> {
-    app.query(&format!("SELECT employee_key, reason, detail FROM login_log WHERE event = '{event}' ORDER BY rowid"))
 }
 
 on_every_store! {
@@ -59,17 +42,8 @@ on_every_store! {
         settled(&app).await;
         let told = notices_to(&mut client, "security01").await;
         assert!(told.len() == 1 && told[0].contains("an approval was refused on the phone of admin01"), "{told:?}");
-        app.clock.advance(TEN_MINUTES);
+        app.clock.advance(PAUSE);
         CREATE_KEY.ask(&mut client, &token).await.data();
-    }
-
-    async fn three_approvals_can_be_asked_for_at_once(app) {
-        let mut client = app.client().await;
-        let token = client.sign_in("admin01").await;
-        for _ in 0..3 {
-            CREATE_KEY.ask(&mut client, &token).await.data();
-        }
-        assert_eq!(CREATE_KEY.ask(&mut client, &token).await.refused(429, 1006).header("retry-after"), Some("200"));
     }
 
     /// "I did not call" counts more than what was said before.
@@ -79,15 +53,15 @@ on_every_store! {
         let (admin, device) = app.administrator().await;
         let same_person = client.sign_in("admin01").await;
         let code = device.next_code();
-        verify(&mut client, &admin, "agent01").await;
+        verify_caller(&mut client, &admin, "agent01").await;
         assert_not_verified(&client.post_with_otp(&same_person, RESET_OTP, Some(&code)).await);
-        ask_about(&mut client, &admin, "agent01").await.data();
+        ask_caller(&mut client, &admin, "agent01").await.data();
         assert_not_verified(&client.post_with_otp(&admin, RESET_OTP, Some(&code)).await);
-        app.clock.advance(TEN_MINUTES);
-        verify(&mut client, &admin, "agent01").await;
+        app.clock.advance(PAUSE);
+        verify_caller(&mut client, &admin, "agent01").await;
         // A question of another person is refused.
-        let supervisor = client.sign_in("supervisor01").await;
-        ask_about(&mut client, &supervisor, "agent01").await.data();
+        let supervisor = supervisor(&mut client).await;
+        ask_caller(&mut client, &supervisor, "agent01").await.data();
         let secret = open(&mut client, "agent01").await;
         Subject::Caller.refuse(&mut client, &secret).await.data();
         assert_not_verified(&client.post_with_otp(&admin, RESET_OTP, Some(&device.next_code())).await);
@@ -102,57 +76,23 @@ on_every_store! {
         let (agent, admin) = (client.sign_in("agent01").await, client.sign_in("admin01").await);
         app.auth().operator().disable(app.key("security01")).await.unwrap();
         let answers = [
-            ask_about(&mut client, &agent, "nobody").await,
-            ask_about(&mut client, &agent, "security01").await,
+            ask_caller(&mut client, &agent, "nobody").await,
+            ask_caller(&mut client, &agent, "security01").await,
         ];
         for answer in &answers {
             assert_eq!(answer.refused(403, 1003).reason(), "cannot_ask");
             assert_eq!(answer.json()["message"], answers[0].json()["message"]);
         }
-        ask_about(&mut client, &admin, "nobody").await.refused(404, 1004);
-        assert_eq!(ask_about(&mut client, &admin, "security01").await.refused(403, 1003).reason(), "disabled");
+        ask_caller(&mut client, &admin, "nobody").await.refused(404, 1004);
+        assert_eq!(ask_caller(&mut client, &admin, "security01").await.refused(403, 1003).reason(), "disabled");
         assert_eq!(rows_of(&app, "administration_refused"), [
             "agent01|cannot_ask|employee nobody", "agent01|cannot_ask|employee security01",
             "admin01|cannot_ask|employee nobody", "admin01|cannot_ask|employee security01",
         ]);
     }
-
-    async fn one_agent_cannot_use_up_the_questions_to_an_employee(app) {
-        let mut client = app.client().await;
-        let (agent, admin) = (client.sign_in("agent01").await, client.sign_in("admin01").await);
-        for _ in 0..3 {
-            ask_about(&mut client, &agent, "user01").await.data();
-        }
-        ask_about(&mut client, &agent, "user01").await.refused(429, 1006);
-        for _ in 0..2 {
-            ask_about(&mut client, &admin, "user01").await.data();
-        }
-    }
 }
 
 on_one_store! {
-    async fn the_phone_shows_what_is_meant_and_only_what_it_can_show_is_asked(app) {
-        let mut client = app.client().await;
-        let token = client.sign_in("admin01").await;
-        let body = "{\"name\":\"\\u0064esk\",   \"scopes\":[\"intro\\u0073pect\"]}";
-        Operation { body, ..CREATE_KEY }.ask(&mut client, &token).await.data();
-        let secret = open(&mut client, "admin01").await;
-        let shown = Subject::Approval.question(&mut client, &secret).await.data();
-        let fields = json!([{ "name": "name", "value": "desk" }, { "name": "scopes.0", "value": "introspect" }]);
-        assert_eq!(shown["what"]["fields"], fields);
-        let (long, repeated) = (format!("/api/admin/service-keys/{}", "a".repeat(512)), r#"{"name":"a","name":"b"}"#);
-        for (method, path, body, field) in [
-            ("POST", "/api/admin/service-keys?x=only+reads", "", "path"),
-            ("POST", "/api/admin/agents/%61gent01/reset-otp", "", "path"),
-            ("DELETE", &*long, "", "path"),
-            ("POST", CREATE_KEY.path, repeated, "body"),
-            ("POST", CREATE_KEY.path, "name=a", "body"),
-        ] {
-            let answer = Operation { method, path, body }.ask(&mut client, &token).await;
-            assert!(answer.refused(400, 1002).json()["data"]["fields"][field].is_string(), "{method} {path} {body}: {answer:?}");
-        }
-    }
-
     /// The attacker makes the code that they send, and does not ask for a number.
     async fn a_phone_is_warned_of_a_code_without_a_number() {
         for (setting, query, missing, has_number) in [
@@ -172,22 +112,12 @@ on_one_store! {
         }
     }
 
-    async fn an_opened_link_is_no_refusal_of_the_person(app) {
-        let mut client = app.client().await;
-        let admin = client.sign_in("admin01").await;
-        ask_about(&mut client, &admin, "user01").await.data();
-        let link = client.link_sent_to("user01").await;
-        client.follow_link(&link, "agent01").await;
-        assert_eq!(rows_of(&app, "question_refused"), ["agent01|not_asked|"]);
-        assert!(rows_of(&app, "caller_refused").is_empty());
-    }
-
     /// The administrator who asks is the one who may have to be stopped.
     async fn an_alarm_does_not_go_to_the_asker_alone(app) {
         let mut client = app.client().await;
         let admin = client.sign_in("admin01").await;
         app.auth().operator().disable(app.key("security01")).await.unwrap();
-        ask_about(&mut client, &admin, "user01").await.data();
+        ask_caller(&mut client, &admin, "user01").await.data();
         let secret = open(&mut client, "user01").await;
         Subject::Caller.refuse(&mut client, &secret).await.data();
         settled(&app).await;

@@ -41,12 +41,15 @@ with_redis! {
         Subject::Approval.pick_wrong(&mut client, &secret, &asked).await.refused(403, 1003);
         for _ in 0..2 {
             app.cluster_store().restore_records(&records);
+            // What keeps the session from asking is forgotten, too.
+            app.cluster_store().forget_records("approval_pause");
             assert_eq!(Subject::Approval.status(&mut client, &token, &asked.id).await, "pending", "it was not restored");
             assert_over(&Subject::Approval.pick(&mut client, &secret, asked.number).await);
             assert_invalid(&CREATE_KEY.send(&mut client, &token, &asked.id).await);
         }
         // Neither does a phone that opens the question once more.
         app.cluster_store().restore_records(&records);
+        app.cluster_store().forget_records("approval_pause");
         let again = open(&mut client, "admin01").await;
         assert_over(&Subject::Approval.pick(&mut client, &again, asked.number).await);
         assert_invalid(&CREATE_KEY.send(&mut client, &token, &asked.id).await);

@@ -33,7 +33,7 @@ on_every_store! {
         assert_eq!(client.scan_status(ticket(&code)).await, scanned);
         let asked = json!({
             "client": "itagent", "client_name": null, "client_host": null, "browser": "Chrome 126", "os": "Windows", "ip_address": "198.51.100.7", "same_network": false, "opened_by_page": false,
-            "requested_at": "2027-01-15T08:00:00Z", "expires_in": 180, "employee_id": "agent01", "name": "Arno Agent", "choices": null
+            "requested_at": "2027-01-15T08:00:00Z", "expires_in": 180, "employee_id": "agent01", "name": "Arno Agent", "choices": null, "number_missing": false
         });
         assert_eq!(client.decide("request", &confirm).await.data(), asked);
         assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
