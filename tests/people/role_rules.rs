@@ -56,7 +56,8 @@ impl Rules {
 /// The effects of rules, such as `agent01 +security -user`, sorted.
 fn shown(effects: &Value) -> Vec<String> {
     let signed = |sign: &str, roles: &Value| -> String {
-        roles.as_array().unwrap().iter().map(|role| format!(" {sign}{}", role.as_str().unwrap())).collect()
+        let words: Vec<_> = roles.as_array().unwrap().iter().map(|role| role.as_str().unwrap()).collect();
+        words.iter().flat_map(|word| [" ", sign, word]).collect()
     };
     let effect = |item: &Value| {
         let kept = if item["kept_last_admin"] == true { " kept" } else { "" };

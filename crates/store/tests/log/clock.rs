@@ -88,7 +88,9 @@ on_every_store! {
         }
         assert_eq!(fixture.faults().await, [], "the log is as it was written");
     }
+}
 
+on_every_store! {
     async fn a_lease_of_years_is_none(fixture: &Fixture) {
         let then = START + YEARS;
         assert!(fixture.store().claim_chore(Chore::Sweep, at(2 * HOUR), at(2 * HOUR + 50_000)).await.unwrap());

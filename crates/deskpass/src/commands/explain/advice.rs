@@ -179,6 +179,7 @@ mod tests {
 
     /// A situation × the advice: what both languages must say, and what they must not.
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table")]
     fn advice_follows_from_the_situation_and_is_not_repeated_once_it_was_followed() {
         let none = Situation::default;
         let here = || Situation { exists: true, ..none() };

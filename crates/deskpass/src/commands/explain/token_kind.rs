@@ -10,6 +10,7 @@ pub(crate) fn space_before(text: &str) -> &'static str {
 }
 
 /// The purpose of a kind of token.
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(crate) fn describe_token_kind(kind: SecretKindName, language: Language) -> &'static str {
     language.of(match kind {
         SecretKindName::Access => ["an access token, the token of a session", "访问令牌，即会话的令牌"],

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use deskpass_platform::PlatformKind;
 
+use super::super::value::{EventKey, SecretText};
 use super::super::{ApprovalMethod, ConfigProblem, NumberMatching};
 use super::TestSources;
 
@@ -20,8 +21,8 @@ fn each_platform_has_its_own_secrets_of_events() {
     for kind in [PlatformKind::Wecom, PlatformKind::Dingtalk] {
         let settings = platform(kind, &format!("events.token = \"t0ken\"\nevents.aes_key = \"{KEY}\"")).settings();
         let (token, key) = (settings.platform.events_token, settings.platform.events_aes_key);
-        assert_eq!(token.as_ref().map(|token| token.expose()), Some("t0ken"), "{kind:?}");
-        assert_eq!(key.as_ref().map(|key| key.expose()), Some(KEY), "{kind:?}");
+        assert_eq!(token.as_ref().map(SecretText::expose), Some("t0ken"), "{kind:?}");
+        assert_eq!(key.as_ref().map(EventKey::expose), Some(KEY), "{kind:?}");
         assert!(!format!("{token:?} {key:?}").contains("t0ken"));
     }
     for lines in ["events.encrypt_key = \"test-key\"", "events.encrypt_key = \"test-key\"\nevents.token = \"v_token\""]

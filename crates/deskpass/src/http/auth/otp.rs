@@ -34,7 +34,7 @@ pub(crate) struct OtpStatus {
 }
 
 impl OtpStatus {
-    fn new(app: &App, bearer: &PartialOrFull, status: DeviceStatus) -> Self {
+    fn new(app: &App, bearer: &PartialOrFull, status: &DeviceStatus) -> Self {
         let accepted = &app.auth.policy.questions;
         // The platform reaches members of the main corporation only.
         let is_reached = bearer.employee().corp() == app.auth.policy.home_corp.as_str();
@@ -57,7 +57,7 @@ impl OtpStatus {
 /// Returns the state of the caller's device.
 pub(crate) async fn status(app: App, bearer: PartialOrFull) -> Result<Reply<OtpStatus>, ApiError> {
     let status = app.auth.device_status(&bearer).await?;
-    Ok(Reply(OtpStatus::new(&app, &bearer, status)))
+    Ok(Reply(OtpStatus::new(&app, &bearer, &status)))
 }
 
 /// The parameters for an authenticator.
