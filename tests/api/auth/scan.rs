@@ -192,7 +192,7 @@ on_every_store! {
         let token = sign_in(&mut client, "user01").await;
         assert_eq!(client.me(&token).await.data()["name"], "Uma Married");
         // Details that the platform does not return stay unchanged.
-        client.set_fault(&json!({ "api": "user/get", "errcode": 60011 })).await;
+        client.set_fault(&json!({ "api": "user/get", "body": r#"{"errcode":0,"userid":"user01","status":1}"# })).await;
         let token = sign_in(&mut client, "user01").await;
         assert_eq!(client.me(&token).await.data()["name"], "Uma Married");
     }
