@@ -18,7 +18,7 @@ on_one_store! {
         let mut client = app.client().await;
         let (token, device) = app.administrator().await;
         assert_eq!(ways(&mut client, &token).await, [true, false]);
-        assert_eq!(CREATE_KEY.ask(&mut client, &token).await.refused(403, 1007).reason(), "otp_needed");
+        assert_eq!(CREATE_KEY.ask(&mut client, &token).await.refused(403, 1003).reason(), "approvals_off");
         let answer = CREATE_KEY.send(&mut client, &token, "dpu_x").await;
         assert_eq!(answer.refused(403, 1007).reason(), "otp_needed");
         assert!(answer.header("www-authenticate").unwrap().contains("acr_values=\"otp\""), "{answer:?}");

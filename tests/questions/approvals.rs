@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     Asked, CREATE_KEY, LIFETIME, NEXT_APPROVAL, Operation, Subject, assert_invalid, assert_over, choices, keys,
-    notices_to, open, rows,
+    notices_to, open, rows, rows_of,
 };
 use crate::harness::{Response, fragment};
 use crate::notices::settled;
@@ -65,10 +65,10 @@ on_every_store! {
         assert_eq!(keys(&app), 1);
         assert_eq!(rows(&app, Subject::Approval), [
             "approval_asked|admin01|-|-|POST /api/admin/service-keys",
-            "approval_refused|admin01|-|approval_invalid|",
             "approval_given|admin01|-|-|asked from 198.51.100.7",
-            "approval_refused|admin01|-|approval_invalid|",
         ]);
+        let refused = "admin01|approval_invalid|POST /api/admin/service-keys";
+        assert_eq!(rows_of(&app, "otp_refused"), [refused; 2]);
         settled(&app).await;
         assert!(notices_to(&mut client, "admin01").await.is_empty(), "nothing was refused on the phone");
     }

@@ -188,6 +188,16 @@ on_every_store! {
         client.get(&format!("{PATH}/mine"), &[]).await.refused(401, 1001);
     }
 
+    /// The answer of the own phone would verify nothing.
+    async fn nobody_verifies_themself(app) {
+        let mut client = app.client().await;
+        for who in ["agent01", "admin01"] {
+            let token = client.sign_in(who).await;
+            assert_eq!(ask_caller(&mut client, &token, who).await.refused(403, 1003).reason(), "cannot_ask", "{who}");
+        }
+        assert!(rows(&app, Subject::Caller).is_empty());
+    }
+
     /// Several agents ask; each is named once.
     async fn an_employee_sees_everyone_who_asks(app) {
         let mut client = app.client().await;

@@ -30,7 +30,7 @@ learn({
   approve_off: ['Changes are no longer approved on the phone. Use a code from your authenticator.', '已不再支持在手机上批准，请使用身份验证器的验证码。'],
 });
 
-const [NOT_VALID, REFUSED, CODE_NEEDED] = [1002, 1003, 1007];
+const [NOT_VALID, REFUSED] = [1002, 1003];
 /** The code of an answer that is not the service's: nothing was sent. */
 const NOT_APPROVED = -1;
 const notSent = (message) => ({ code: NOT_APPROVED, message, data: null });
@@ -58,7 +58,7 @@ function notAsked(answer) {
   if (code === NOT_VALID && (fields.path || fields.body)) return byCode(say('approve_not_shown'));
   if (code === REFUSED && reason === 'approvals_paused') return byCode(say('approve_paused', { minutes: Math.max(1, Math.ceil(wait / 60)) }));
   if (code === REFUSED && reason === 'cannot_ask') return { ...answer, needsCode: true };
-  return code === CODE_NEEDED ? byCode(say('approve_off')) : answer;
+  return code === REFUSED && reason === 'approvals_off' ? byCode(say('approve_off')) : answer;
 }
 
 /** Shows the number until the phone has answered; resolves to its answer, or to null when the user goes back. */

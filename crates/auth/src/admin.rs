@@ -151,9 +151,7 @@ impl Administrator<'_> {
         let (refused, visitor) = (AuditEvent::AdministrationRefused, &self.visitor);
         let attempt = match &self.acting {
             Some(holder) => Attempt::in_session(holder.session(), refused, visitor),
-            None => {
-                Attempt { refused, who: None, claimed: false, method: None, source: None, concerned: None, visitor }
-            }
+            None => Attempt::unnamed(refused, visitor),
         };
         self.auth.audit_outcome(Attempt { concerned, ..attempt }, Err(refusal.into())).await
     }

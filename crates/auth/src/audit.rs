@@ -25,13 +25,21 @@ pub(crate) struct Attempt<'a> {
     pub(crate) source: Option<LoginSource>,
     /// Another employee whom the attempt concerns.
     pub(crate) concerned: Option<&'a EmployeeKey>,
+    /// The operation that an approval was to confirm: its method and path.
+    pub(crate) operation: Option<&'a str>,
     pub(crate) visitor: &'a ClientInfo,
 }
 
 impl<'a> Attempt<'a> {
     pub(crate) fn to_sign_in(who: Option<&'a EmployeeKey>, method: LoginMethod, visitor: &'a ClientInfo) -> Self {
         let (refused, method) = (AuditEvent::SignInRefused, Some(method));
-        Self { refused, who, claimed: false, method, source: None, concerned: None, visitor }
+        Self { refused, who, claimed: false, method, source: None, concerned: None, operation: None, visitor }
+    }
+
+    /// An attempt outside a session, of a person who is not known.
+    pub(crate) fn unnamed(refused: AuditEvent, visitor: &'a ClientInfo) -> Self {
+        let (who, method, source) = (None, None, None);
+        Self { refused, who, claimed: false, method, source, concerned: None, operation: None, visitor }
     }
 
     /// The same attempt, with an employee that is only claimed.
@@ -42,7 +50,7 @@ impl<'a> Attempt<'a> {
     pub(crate) fn in_session(session: &'a Session, refused: AuditEvent, visitor: &'a ClientInfo) -> Self {
         let Session { employee, method, source, .. } = session;
         let (who, method, source) = (Some(employee), Some(*method), Some(*source));
-        Self { refused, who, claimed: false, method, source, concerned: None, visitor }
+        Self { refused, who, claimed: false, method, source, concerned: None, operation: None, visitor }
     }
 }
 
@@ -98,18 +106,18 @@ impl Auth {
     /// Limits how many refusals a signed-in user can write to the log; beyond that the answer is to retry later, and nothing is
     /// written. Elsewhere attempts are counted, or the limits by address apply.
     async fn limit_refusals(&self, attempt: Attempt<'_>) -> Result<(), Error> {
-        let (
+        // Wrong one-time passwords are counted, approvals that do not count are not.
+        let is_approval = attempt.refused == AuditEvent::OtpRefused && attempt.operation.is_some();
+        let is_limited = matches!(
+            attempt.refused,
             AuditEvent::AdministrationRefused
-            | AuditEvent::SwitchRoleRefused
-            | AuditEvent::OidcRefused
-            | AuditEvent::ApprovalRefused
-            | AuditEvent::CallerRefused
-            | AuditEvent::QuestionRefused,
-            Some(who),
-        ) = (attempt.refused, attempt.who)
-        else {
-            return Ok(());
-        };
+                | AuditEvent::SwitchRoleRefused
+                | AuditEvent::OidcRefused
+                | AuditEvent::ApprovalRefused
+                | AuditEvent::CallerRefused
+                | AuditEvent::QuestionRefused
+        );
+        let Some(who) = attempt.who.filter(|_| is_limited || is_approval) else { return Ok(()) };
         let Some(rate) = Rate::new(MAX_REFUSALS_PER_MINUTE, Duration::from_mins(1)) else { return Ok(()) };
         let key = Digest::of(&[b"refused", who.corp().as_bytes(), who.id().as_bytes()]);
         let admitted = self.shared.limits.admit(LimitSubject::Client, &key, rate, self.clock.now()).await;
@@ -145,8 +153,11 @@ impl Auth {
         }
         let anonymous = self.deployment_key();
         let plain = self.plain_entry(refused, who.unwrap_or(&anonymous), self.clock.now(), visitor)?;
-        let detail =
-            attempt.concerned.map_or_else(|| detail(refusal), |employee| format!("employee {}", employee.id()));
+        let detail = match (attempt.concerned, attempt.operation) {
+            (Some(employee), _) => format!("employee {}", employee.id()),
+            (None, Some(operation)) => operation.to_owned(),
+            (None, None) => detail(refusal),
+        };
         log_refusal(attempt, reason, &detail);
         if let Some(reference) = visitor.reference {
             self.logged_references.add(reference);

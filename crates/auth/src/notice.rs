@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Timestamp};
+use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Reference, Timestamp};
 use deskpass_platform::Meaning;
 use deskpass_store::{Notice, NoticeSubject, SignInReference};
 
@@ -31,7 +31,12 @@ impl Auth {
         at: Timestamp,
         visitor: &ClientInfo,
     ) -> Result<Notice, NoEntropy> {
-        let id = self.record_id(at)?;
+        let mut id = self.record_id(at)?;
+        if let Some(reference) = visitor.reference {
+            // Messages show the end of the id: the reference under which the log has the event.
+            id.truncate(id.len().saturating_sub(Reference::DIGITS));
+            id.push_str(&reference.to_string());
+        }
         let (employee, address) = (employee.clone(), visitor.address.decided.to_string());
         let user_agent = visitor.user_agent.as_str().to_owned();
         Ok(Notice { id, employee, subject, address, user_agent, at, about: None, tries: 0 })

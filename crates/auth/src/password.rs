@@ -92,11 +92,7 @@ impl Auth {
     ) -> Result<usize, Error> {
         let (refused, who, visitor) = (AuditEvent::PasswordRefused, Some(employee), &change.visitor);
         let set_up = self.set_up_password_unaudited(employee, code, change).await;
-        self.audit_outcome(
-            Attempt { refused, who, claimed: true, method: None, source: None, concerned: None, visitor },
-            set_up,
-        )
-        .await
+        self.audit_outcome(Attempt { who, claimed: true, ..Attempt::unnamed(refused, visitor) }, set_up).await
     }
 
     async fn set_up_password_unaudited(

@@ -60,7 +60,7 @@ impl QuestionKind {
         }
     }
 
-    /// The audit event of an answer that refuses, and of an approval that does not count.
+    /// The audit event of an answer that refuses.
     const fn refused_event(self) -> AuditEvent {
         match self {
             Self::Approval => AuditEvent::ApprovalRefused,

@@ -193,6 +193,12 @@ refusals! {
             audit("A question was not sent: the employee is unknown, disabled or has left, or the platform cannot reach their phone.",
                 "The details name the employee; look them up with `deskpass employee list`. Many such rows of one person may be attempts to find out who works here."),
         }
+        /// Approvals on the phone do not count here.
+        ApprovalsOff {
+            code(1003), reason("approvals_off"),
+            en("approvals on the phone are off (approval.methods); send a one-time password in the header X-OTP-Code"),
+            zh("未启用手机批准（approval.methods），请将一次性密码放在请求头 X-OTP-Code 中"),
+        }
         /// The phone refused an approval that this session asked for; it gets no others for this time.
         #[serde(skip)]
         ApprovalsPaused(wait: Duration) {

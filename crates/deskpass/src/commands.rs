@@ -148,10 +148,7 @@ impl AdminCommand {
             Self::List => list(auth).await,
             Self::Disable(who) => disable(auth.operator().keeping_last_admin(), who, auth).await,
             Self::DisableEvenLastAdmin(who) => disable(auth.operator(), who, auth).await,
-            Self::Enable(who) => {
-                auth.operator().enable(who.key(auth)?).await.map_err(|error| who.explain(error))?;
-                Ok(format!("{} is enabled", who.employee))
-            }
+            Self::Enable(who) => leavers::enable(auth, who).await,
             Self::Grant(who, role) => roles::grant(auth, who, role).await,
             Self::GrantFor { who, role, seconds, reason } => {
                 roles::grant_for(auth, who, role, Duration::from_secs(*seconds), reason).await

@@ -64,8 +64,7 @@ impl Auth {
         visitor: &ClientInfo,
     ) -> Result<Continued, Error> {
         let refused = AuditEvent::OidcRefused;
-        let unnamed =
-            Attempt { refused, who: None, claimed: false, method: None, source: None, concerned: None, visitor };
+        let unnamed = Attempt::unnamed(refused, visitor);
         let attempt = holder.map_or(unnamed, |holder| Attempt::in_session(holder.session(), refused, visitor));
         let found = self.pending_authorization(request, caller).await;
         let (id, pending, _) = self.audit_outcome(attempt, found).await?;

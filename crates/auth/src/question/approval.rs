@@ -42,7 +42,7 @@ impl Auth {
         texts: InvitationTexts,
     ) -> Result<AskedQuestion, Error> {
         if !self.policy.questions.accepts_phone {
-            return Err(Refusal::OtpNeeded.into());
+            return Err(Refusal::ApprovalsOff.into());
         }
         let person = caller.0.person();
         if person.key.corp() != self.policy.home_corp.as_str() {
@@ -58,16 +58,18 @@ impl Auth {
     }
 
     /// Uses an approval up, right before its operation. Refused unless this session asked for it, the phone approved exactly this
-    /// operation, and it was not used.
+    /// operation, and it was not used. The log describes the operation by its method and path.
     pub async fn use_approval(
         &self,
         caller: &ActiveUser,
         id: &str,
-        operation: Digest,
+        (operation, described): (Digest, &str),
         visitor: &ClientInfo,
     ) -> Result<(), Error> {
         let used = self.use_approval_unaudited(caller, id, operation).await;
-        self.audit_outcome(Attempt::in_session(caller.0.session(), AuditEvent::ApprovalRefused, visitor), used).await
+        // Not the event of a phone that refused: here the phone may have approved, and something else was sent.
+        let attempt = Attempt::in_session(caller.0.session(), AuditEvent::OtpRefused, visitor);
+        self.audit_outcome(Attempt { operation: Some(described), ..attempt }, used).await
     }
 
     async fn use_approval_unaudited(&self, caller: &ActiveUser, id: &str, operation: Digest) -> Result<(), Error> {

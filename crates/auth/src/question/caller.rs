@@ -67,6 +67,10 @@ impl Auth {
         if asker.corp() != home || employee.corp() != home {
             return Err(Refusal::NoSuchEmployee.into());
         }
+        // An answer of the own phone would verify nothing.
+        if *asker == employee {
+            return Err(Refusal::CannotAsk.into());
+        }
         let person = self.store.person(&employee).await?.ok_or(Refusal::NoSuchEmployee)?;
         require_admitted(&person)?;
         let (recipient, detail) = (person.employee_id.clone(), reason.clone().unwrap_or_default());

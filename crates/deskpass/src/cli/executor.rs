@@ -63,7 +63,8 @@ impl Executor {
     /// Waits. What a step started in this process goes on meanwhile.
     pub(super) fn pause(&self, pause: Duration) {
         match self {
-            Self::Here(_, runtime) => runtime.block_on(sleep(pause)),
+            // `sleep` needs the runtime when it is made, not only when it is awaited.
+            Self::Here(_, runtime) => runtime.block_on(async { sleep(pause).await }),
             Self::Service { .. } => std::thread::sleep(pause),
         }
     }

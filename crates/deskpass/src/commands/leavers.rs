@@ -5,6 +5,18 @@ use deskpass_auth::Auth;
 use super::text::describe_error;
 use super::{CommandResult, EmployeeSelector};
 
+/// Enables an employee, who may still be locked out because of the platform.
+pub(super) async fn enable(auth: &Auth, who: &EmployeeSelector) -> CommandResult {
+    let (name, key) = (&who.employee, who.key(auth)?);
+    auth.operator().enable(key.clone()).await.map_err(|error| who.explain(error))?;
+    let person = auth.store.person(&key).await.map_err(describe_error)?;
+    Ok(if person.is_some_and(|person| person.left.is_some()) {
+        format!("{name} is enabled, but the platform says that they left: `deskpass employee return {}`", who.typed())
+    } else {
+        format!("{name} is enabled")
+    })
+}
+
 /// Admits an employee who left according to the platform.
 pub(super) async fn readmit(auth: &Auth, who: &EmployeeSelector) -> CommandResult {
     let (name, key) = (&who.employee, who.key(auth)?);

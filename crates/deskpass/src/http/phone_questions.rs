@@ -83,7 +83,7 @@ pub(crate) fn approval_invitation(language: Language, summary: &[String; 2]) -> 
             format!("{english}. Go on only if you are doing this right now."),
             format!("{chinese}。仅当您本人正在进行此操作时才继续。"),
         ]),
-        button: language.of(["Show the operation", "查看操作"]).to_owned(),
+        button: language.of(["See it", "查看操作"]).to_owned(),
     }
 }
 

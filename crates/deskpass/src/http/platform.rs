@@ -1,5 +1,7 @@
 //! What the platform sends by itself: checks of the address, and events about people.
 
+use std::net::IpAddr;
+
 use axum::extract::{FromRequest, Request};
 use axum::response::IntoResponse as _;
 use bytes::Bytes;
@@ -10,7 +12,7 @@ use hyper::{HeaderMap, Method};
 
 use crate::App;
 use crate::http::error::{ApiError, BadRequest, ErrorCause};
-use crate::http::request::{DescribeInput, RequestContext, raw_body};
+use crate::http::request::{DescribeInput, RequestContext, X_FORWARDED_FOR, client_address, raw_body};
 use crate::http::response::described_responses;
 
 /// The largest body. A change of the application's range may name many members.
@@ -23,12 +25,15 @@ pub(crate) struct PlatformRequest {
     query: String,
     headers: HeaderMap,
     body: Bytes,
+    /// The address of the sender.
+    address: IpAddr,
 }
 
 impl FromRequest<RequestContext> for PlatformRequest {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (is_get, headers) = (request.method() != Method::POST, request.headers().clone());
+        let address = client_address(&context.app, context.peer, headers.get_all(X_FORWARDED_FOR).iter()).decided;
         let query = request.uri().query().unwrap_or_default().to_owned();
         let body = match raw_body(MAX_BODY_BYTES, request, context).await {
             Ok(body) => body,
@@ -36,7 +41,7 @@ impl FromRequest<RequestContext> for PlatformRequest {
             Err(BadRequest::TooLarge(limit)) => Bytes::from(vec![0; limit + 1]),
             Err(_) => return Err(ApiError::EventRefused),
         };
-        Ok(Self { is_get, query, headers, body })
+        Ok(Self { is_get, query, headers, body, address })
     }
 }
 
@@ -52,12 +57,25 @@ described_responses! {
 
 /// Receives events. The reply says that they are stored; they are handled afterwards.
 pub(crate) async fn events(app: App, request: PlatformRequest) -> Result<EventReply, ApiError> {
-    let PlatformRequest { is_get, query, headers, body } = &request;
+    let PlatformRequest { is_get, query, headers, body, address } = &request;
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let (at, random) = (app.auth.clock.now(), app.auth.entropy.bytes().map_err(Error::from)?);
     let inbound = InboundRequest { is_get: *is_get, query, header: &header, body, at, random };
-    let reply = app.auth.receive_events(&inbound).await.map_err(refused)?;
+    let received = app.auth.receive_events(&inbound).await;
+    let reply = received.inspect_err(|error| log_refusal(&app, *error, *address)).map_err(refused)?;
     Ok(EventReply(([(CONTENT_TYPE, reply.content_type)], reply.body).into_response()))
+}
+
+/// Writes a line about refused events, within the limits of all refusals: any client can cause them.
+fn log_refusal(app: &App, error: EventError, address: IpAddr) {
+    let EventError::Refused(outcome) = error else { return };
+    if app.failure_log.admits_anonymous_refusal(address, app.auth.clock.now()) {
+        tracing::warn!(
+            %outcome, %address,
+            "events of the platform refused: if the platform sent them, compare the token and the key for events in the \
+             settings with those in the platform's console"
+        );
+    }
 }
 
 /// The answer does not say why a request is refused: the sender may not be the platform.

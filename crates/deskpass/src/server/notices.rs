@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use deskpass_core::Reference;
 use deskpass_store::{Notice, NoticeSubject};
 use jiff::tz::TimeZone;
 use tokio::time::{sleep, timeout};
@@ -50,7 +51,8 @@ fn render(notice: &Notice, zone: &TimeZone) -> String {
         NoticeSubject::ManyLeavers => many_leavers(notice),
     };
     // The reference distinguishes two notices of the same second, also for the platform, which drops duplicate messages.
-    let reference = notice.id.get(notice.id.len().saturating_sub(6)..).unwrap_or_default();
+    let start = notice.id.len().saturating_sub(Reference::DIGITS);
+    let reference = notice.id.get(start..).unwrap_or_default();
     format!("IT help desk: {english}\nIT 服务台：{chinese}\n(ref {reference})")
 }
 

@@ -8,7 +8,7 @@ use crate::{LogEntry, Result, Store, StoreError};
 /// A notice to an employee.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// Unique identifier: sixteen random bytes, in hexadecimal.
+    /// Unique identifier, in hexadecimal. It ends with the reference of the request, if there is one.
     pub id: String,
     /// The recipient.
     pub employee: EmployeeKey,

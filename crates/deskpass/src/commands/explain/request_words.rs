@@ -10,10 +10,9 @@ pub(super) fn attempt(event: Option<AuditEvent>, method: &str, source: &str, lan
     let text = match event? {
         AuditEvent::SignInRefused | AuditEvent::SignIn => return Some(sign_in(method, source, language)),
         AuditEvent::SwitchRoleRefused => ["to switch to another role", "切换到其他角色"],
-        AuditEvent::OtpRefused => [
-            "to use or set up an authenticator, or to confirm a change with it",
-            "使用或绑定身份验证器，或用其确认更改",
-        ],
+        AuditEvent::OtpRefused => {
+            ["to use or set up an authenticator, or to confirm a change", "使用或绑定身份验证器，或确认更改"]
+        }
         AuditEvent::PasswordRefused => ["to set a password", "设置密码"],
         AuditEvent::OidcRefused => ["to sign in to a program (OpenID Connect)", "登录其他程序（OpenID Connect）"],
         AuditEvent::ApprovalRefused => ["to approve a change on the phone", "在手机上批准更改"],

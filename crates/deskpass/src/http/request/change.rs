@@ -122,8 +122,9 @@ async fn confirmed_by_phone<T: ChangeInput + Send>(
     let FullRequest(request) = FullRequest::from_request(request, context).await?;
     let path = request.uri().path_and_query().map_or("", PathAndQuery::as_str);
     let operation = operation_digest(request.method().as_str(), path, request.body());
+    let described = format!("{} {}", request.method(), request.uri().path());
     let input = T::read(request.map(Body::from), admin, context).await?;
-    context.app.auth.use_approval(&admin.caller, approval, operation, &admin.visitor).await?;
+    context.app.auth.use_approval(&admin.caller, approval, (operation, &described), &admin.visitor).await?;
     Ok(input)
 }
 

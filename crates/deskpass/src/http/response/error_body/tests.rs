@@ -58,6 +58,7 @@ fn permission_rows() -> Vec<Row> {
         (Refusal::WrongNumber, 403, 1003, Some("wrong_number"), None),
         (Refusal::CallerNotVerified, 403, 1003, Some("caller_not_verified"), None),
         (Refusal::CannotAsk, 403, 1003, Some("cannot_ask"), None),
+        (Refusal::ApprovalsOff, 403, 1003, Some("approvals_off"), None),
         (Refusal::TemporaryRole, 403, 1003, Some("temporary_role"), None),
     ]
 }
