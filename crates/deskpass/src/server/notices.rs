@@ -161,7 +161,9 @@ fn caller_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
     let ([english, chinese], [who, who_chinese]) = match *words {
         [asked, by, answer] => (
             match answer {
-                "wrong_number" => ["the verification of a caller was answered with a wrong number", "来电者身份确认选错了数字"],
+                "wrong_number" => {
+                    ["the verification of a caller was answered with a wrong number", "来电者身份确认选错了数字"]
+                }
                 _ => ["a caller was not who they claimed to be", "来电者身份未通过确认"],
             },
             [format!("{asked} (asked by {by})"), format!("{asked}，由 {by} 发起")],
