@@ -76,7 +76,7 @@ async fn an_employee_who_did_not_call_or_hears_another_number_learns_what_to_do(
             let wanted = if is_refused {
                 localized(&options, "Thank you. The administrators have been told", "谢谢，已通知管理员")
             } else {
-                localized(&options, "That is not the number of this call", "与通话中的数字不一致")
+                localized(&options, "That is not the number that was read out", "与对方念出的数字不一致")
             };
             assert_eq!(title, wanted);
             assert!(text.contains(localized(&options, "hang up", "挂断")), "{text}");

@@ -85,7 +85,7 @@ on_every_store! {
         assert_eq!(rows(&app, Subject::Caller)[1], row);
         settled(&app).await;
         for (who, words) in [
-            ("admin01", "a caller was not who they claimed to be: user01 (asked by agent01)"),
+            ("admin01", "the verification of a caller was answered with a wrong number: user01 (asked by agent01)"),
             ("user01", "a caller was to be verified with your phone, and the wrong number was picked"),
         ] {
             let told = notices_to(&mut client, who).await;

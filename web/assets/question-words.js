@@ -43,7 +43,7 @@ learn({
     'Another person may have pretended to be you, or to be from IT. If you are in a call, hang up, and call the help desk under the number that you know.',
     '可能有人冒充您或冒充 IT 人员。如果您正在通话，请挂断，并拨打您所知道的服务台电话。',
   ],
-  verify_wrong: ['That is not the number of this call', '与通话中的数字不一致'],
+  verify_wrong: ['That is not the number that was read out', '与对方念出的数字不一致'],
   verify_wrong_next: [
     'You are not verified, and the administrators have been told. If you are speaking with {name}, ask for a new question. If you did not call IT yourself, hang up, and call the help desk under the number that you know.',
     '未通过验证，并已通知管理员。如果您确实正在与 {name} 通话，且电话由您本人拨打，请对方重新发起；如果不是您本人致电 IT，请挂断，并拨打您所知道的服务台电话。',

@@ -33,8 +33,8 @@ learn({
   rule_exists: ['There is such a rule already.', '该规则已存在。'],
   rule_full: ['{role}: {group}', '{role}：{group}'],
   rules_unsynced: [
-    'Departments and tags are known after the first synchronisation; until then, name them by their IDs.',
-    '首次同步后才能按名称选择部门和标签；在此之前请输入编号。',
+    'Synchronise first: deskpass sync. Until then, departments and tags are named by their IDs, and a test finds nobody.',
+    '请先同步：deskpass sync。在此之前只能输入部门和标签的编号，试运行也不会找到任何人。',
   ],
   rules_try: ['Test these rules', '试运行规则'],
   rules_try_first: ['Nothing changes until you have tested and saved the rules.', '试运行并保存规则之前，不会有任何更改。'],
@@ -168,7 +168,7 @@ function addForm(view) {
     form.elements.group_id.value = '';
     touched(view);
   };
-  return [form, wrong, !departments.length && h('p', { class: 'hint' }, say('rules_unsynced'))];
+  return [form, wrong, !view.known.synchronised && h('p', { class: 'hint' }, say('rules_unsynced'))];
 }
 
 function discard(view) {

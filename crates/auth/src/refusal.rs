@@ -152,9 +152,9 @@ refusals! {
         /// The phone picked another number than the one on the screen.
         WrongNumber {
             code(1003), reason("wrong_number"),
-            en("this is not the number on the screen; nothing was confirmed. If you did not begin this, another person did"),
-            zh("所选数字与屏幕上的不一致，未予确认。如不是您本人发起，则是他人所为"),
-            audit("The number that was picked on the phone is not the one on the screen.",
+            en("this is not the number on the screen, or the one that was read out; nothing was confirmed. If you did not begin this, another person did"),
+            zh("所选数字与屏幕上显示或对方念出的不一致，未予确认。如不是您本人发起，则是他人所为"),
+            audit("The number that was picked on the phone is not the one on the screen, or the one that was read out.",
                 "If the person did not begin it, another person did, and was stopped here: check the addresses. Otherwise begin again."),
         }
         /// The question was answered, has expired, or its asker is gone.

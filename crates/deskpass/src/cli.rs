@@ -102,7 +102,7 @@ enum Command {
         after_help = "Examples:\n  deskpass restore /backup/desk-2026-01-31.backup --config /etc/deskpass/deskpass.toml\n  deskpass restore desk.backup --keep-sessions    a planned move: the old service was stopped before the backup"
     )]
     Restore(restore::Restore),
-    /// Add, list, disable and enable employees, and set their e-mail addresses.
+    /// Add, list, disable and enable employees, admit those who return, and set their e-mail addresses.
     #[command(
         subcommand,
         after_help = "Example: the first administrator\n  deskpass employee add zhangsan --role admin --role user"

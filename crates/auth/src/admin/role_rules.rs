@@ -1,13 +1,10 @@
 //! Role rules: read, preview, change.
 
-use deskpass_core::{RoleRule, RuleGroup};
+use deskpass_core::RoleRule;
 use deskpass_store::{AuditEvent, KnownDepartment};
 
 use super::Administrator;
 use crate::{Error, RuleEffect};
-
-/// The most rules that the log names; of more it has the number.
-const MAX_LOGGED_RULES: usize = 20;
 
 /// The role rules, and the groups of the platform that rules can name.
 #[derive(Clone, Debug)]
@@ -52,7 +49,8 @@ impl Administrator<'_> {
         self.require_home_admin().await?;
         self.require_may_set_rules(&rules).await?;
         let new = self.auth.read_new_tags(&rules).await?;
-        let entry = self.entry(AuditEvent::RoleRulesChanged, &self.auth.deployment_key(), describe(&rules))?;
+        // The store adds the rules before and after the change.
+        let entry = self.entry(AuditEvent::RoleRulesChanged, &self.auth.deployment_key(), String::new())?;
         let has_rules = !rules.is_empty();
         self.commit(self.auth.store.set_role_rules(self.author(), self.home_corp(), rules, entry)).await?;
         let is_incomplete = new.is_incomplete;
@@ -66,19 +64,5 @@ impl Administrator<'_> {
 
     fn home_corp(&self) -> String {
         self.auth.policy.home_corp.as_str().to_owned()
-    }
-}
-
-/// The rules for the log.
-fn describe(rules: &[RoleRule]) -> String {
-    let describe = |RoleRule { role, group }: &RoleRule| match group {
-        RuleGroup::Department(id) => format!("{role}: department {id}"),
-        RuleGroup::Tag(id) => format!("{role}: tag {id}"),
-    };
-    let named: Vec<_> = rules.iter().take(MAX_LOGGED_RULES).map(describe).collect();
-    match rules.len().saturating_sub(MAX_LOGGED_RULES) {
-        0 if rules.is_empty() => "none".to_owned(),
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
     }
 }

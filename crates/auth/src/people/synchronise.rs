@@ -140,6 +140,8 @@ impl Auth {
         let mut listing = Listing::read(self, run).await?;
         stored.keep_unread(&mut listing);
         (run.report.departments, run.report.members) = (listing.departments.len(), listing.members.len());
+        let of_file = self.policy.people.role_rules.iter();
+        run.report.unmatched = of_file.filter(|rule| !listing.has_group(&rule.group)).cloned().collect();
         let rules = self.all_role_rules().await?;
         let loss = self.unbelievable_loss(&stored, &listing, &rules, run).await?;
         run.report.halted = loss.is_some();

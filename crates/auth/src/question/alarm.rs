@@ -19,8 +19,10 @@ impl Auth {
         let (subject, who, is_told) = match QuestionKind::of(question) {
             QuestionKind::Approval => (NoticeSubject::ApprovalRefused, shown.employee_id.clone(), true),
             QuestionKind::Caller => {
-                let who = format!("{} (asked by {})", asked.id(), shown.employee_id);
-                (NoticeSubject::CallerRefused, who, how == QuestionRefusal::WrongNumber)
+                let is_wrong = how == QuestionRefusal::WrongNumber;
+                // The text of the notice is made of these words in the language of the deployment.
+                let word = if is_wrong { "wrong_number" } else { "refused" };
+                (NoticeSubject::CallerRefused, format!("{} {} {word}", asked.id(), shown.employee_id), is_wrong)
             }
         };
         let mut notices = Vec::new();

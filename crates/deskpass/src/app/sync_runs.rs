@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deskpass_auth::{Auth, RuleEffect, SyncOptions, SyncProgress, SyncReport, SyncStep};
-use deskpass_core::{EmployeeKey, Role, Roles};
+use deskpass_core::{EmployeeKey, Role, RoleRule, Roles, RuleGroup};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
@@ -38,6 +38,9 @@ pub(crate) struct SyncResult {
     pub(crate) left: Vec<LeftEmployee>,
     pub(crate) returned: Vec<SyncedEmployee>,
     pub(crate) roles: Vec<RoleChange>,
+    /// The groups in rules of the settings file that the platform does not have.
+    #[serde(default)]
+    pub(crate) unmatched: Vec<String>,
     /// Whether so many people would be locked out that nobody was.
     pub(crate) halted: bool,
 }
@@ -144,8 +147,16 @@ impl SyncResult {
             left: left.collect(),
             returned: returned.collect(),
             roles: report.roles.iter().map(RoleChange::new).collect(),
+            unmatched: report.unmatched.iter().map(describe_rule).collect(),
             halted: report.halted,
         }
+    }
+}
+
+fn describe_rule(RoleRule { role, group }: &RoleRule) -> String {
+    match group {
+        RuleGroup::Department(id) => format!("{} for department {id}", role.name()),
+        RuleGroup::Tag(id) => format!("{} for tag {id}", role.name()),
     }
 }
 

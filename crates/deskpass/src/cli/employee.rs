@@ -82,17 +82,18 @@ pub(super) enum EmployeeCommand {
 pub(super) enum RoleCommand {
     /// Grant a role to an employee, for good or for a while.
     ///
-    /// A role that is granted for a while ends by itself. Granted again for a while, the new end counts.
+    /// A role that is granted for a while ends by itself. Granted again for a while, the new end counts. --for and --reason go
+    /// together: a role for a while needs a reason, and a role for good has none.
     #[command(
         after_help = "Examples:\n  deskpass role grant zhangsan admin\n  deskpass role grant lisi admin --for 2h --reason 'mail migration'"
     )]
     Grant {
         #[command(flatten)]
         role: RoleArgs,
-        /// How long the role is held, from 5m to 30d, such as 2h [default: until it is revoked].
+        /// How long the role is held, from 5m to 30d, such as 2h; needs --reason [default: until it is revoked].
         #[arg(long = "for", value_name = "DURATION", value_parser = lifetime, requires = "reason")]
         lifetime: Option<Duration>,
-        /// Why the role is granted for a while. The audit log has it.
+        /// Why the role is granted for a while; needs --for. The audit log has it.
         #[arg(long, value_name = "TEXT", requires = "lifetime")]
         reason: Option<String>,
     },

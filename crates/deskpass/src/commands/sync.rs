@@ -63,13 +63,16 @@ impl SyncResult {
         let updated = self.updated.iter().map(|updated| row("updated", &updated.employee, updated.fields.join(", ")));
         let roles = self.roles.iter().map(|change| row("roles", &change.employee, describe_roles(change)));
         let rows: Vec<_> = left.chain(returned).chain(updated).chain(roles).collect();
+        let warn =
+            |rule: &String| format!("warning: a role rule of the settings file matches no known group: {rule}\n");
+        let warnings = self.unmatched.iter().map(warn).collect::<Vec<_>>().concat();
         let lines = if rows.is_empty() { String::new() } else { format!("{}\n", table(&rows)) };
         let Self { departments, members, .. } = self;
         let (left, returned) = (self.left.len(), self.returned.len());
         let (updated, roles) = (self.updated.len(), self.roles.len());
         let dry = if self.dry_run { "; this was a dry run: nothing was changed" } else { "" };
         format!(
-            "{lines}{departments} department(s) and {members} member(s) at the platform; {updated} updated, {left} left, \
+            "{lines}{warnings}{departments} department(s) and {members} member(s) at the platform; {updated} updated, {left} left, \
              {returned} returned, {roles} with other roles{dry}"
         )
     }
@@ -106,12 +109,14 @@ mod tests {
             left: Vec::new(),
             returned: vec![employee("user01", "U")],
             roles: vec![change(&["agent"], &["user"]), change(&[], &[])],
+            unmatched: vec!["agent for department 77".to_owned()],
             halted: false,
         };
         assert_eq!(
             result.text(),
             "returned  user01  U\nroles     boss    老板  +agent -user\n\
              roles     boss    老板  keeps admin: there is no other administrator\n\
+             warning: a role rule of the settings file matches no known group: agent for department 77\n\
              3 department(s) and 40 member(s) at the platform; 0 updated, 0 left, 1 returned, 2 with other roles; this was a \
              dry run: nothing was changed"
         );

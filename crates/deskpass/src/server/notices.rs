@@ -159,14 +159,29 @@ fn caller_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
             ),
         ];
     };
-    let who = &about.who;
+    let words: Vec<_> = about.who.split(' ').collect();
+    let ([english, chinese], [who, who_chinese]) = match *words {
+        [asked, by, answer] => (
+            match answer {
+                "wrong_number" => {
+                    ["the verification of a caller was answered with a wrong number", "来电者身份确认选错了数字"]
+                }
+                _ => ["a caller was not who they claimed to be", "来电者身份未通过确认"],
+            },
+            [format!("{asked} (asked by {by})"), format!("{asked}，由 {by} 发起")],
+        ),
+        _ => (
+            ["a caller was not who they claimed to be", "来电者身份未通过确认"],
+            [about.who.clone(), about.who.clone()],
+        ),
+    };
     [
         format!(
-            "a caller was not who they claimed to be: {who} ({at}). Access may be sought by telephone: warn your \
-             agents, and check what was changed for this employee."
+            "{english}: {who} ({at}). Access may be sought by telephone: warn your agents, and check what was changed \
+             for this employee."
         ),
         format!(
-            "来电者身份未通过确认：{who}（{at}）。可能有人试图通过电话骗取访问权限，请提醒坐席，并检查该员工的账号是否有变更。"
+            "{chinese}：{who_chinese}（{at}）。可能有人试图通过电话骗取访问权限，请提醒坐席，并检查该员工的账号是否有变更。"
         ),
     ]
 }

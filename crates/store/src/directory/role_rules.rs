@@ -58,6 +58,9 @@ pub struct SubjectPage {
     pub exact: bool,
 }
 
+/// The most rules that the log names before a change, and after it.
+const MAX_LOGGED_RULES: usize = 20;
+
 /// The departments of the member `$2`, and all departments above them. `UNION` drops what was found before, so that a tree with a
 /// loop ends as well.
 const DEPARTMENTS_ABOVE: &str = "WITH RECURSIVE above (id) AS (
@@ -124,14 +127,22 @@ fn set(tx: &mut Tx<'_>, corp: &str, wanted: &BTreeSet<RoleRule>, entry: &LogEntr
         tx.execute(text, &args![corp, rule.role, kind, id])?;
     }
     tx.record_change(CacheChange::Rules);
+    entry.clone().with_detail(format!("{} -> {}", listed(&before), listed(wanted))).write(tx)?;
+    Ok(true)
+}
+
+/// The rules for the log, which names the first ones and counts the others.
+fn listed(rules: &BTreeSet<RoleRule>) -> String {
     let described = |rule: &RoleRule| {
         let (kind, id) = group(rule);
         format!("{kind} {id}: {}", rule.role.name())
     };
-    let rules: Vec<_> = wanted.iter().map(described).collect();
-    let detail = if rules.is_empty() { "none".to_owned() } else { rules.join(", ") };
-    entry.clone().with_detail(detail).write(tx)?;
-    Ok(true)
+    let named: Vec<_> = rules.iter().take(MAX_LOGGED_RULES).map(described).collect();
+    match rules.len().saturating_sub(MAX_LOGGED_RULES) {
+        0 if named.is_empty() => "none".to_owned(),
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }
 
 /// The kind and the identifier of a rule's group, as they are stored.

@@ -69,6 +69,18 @@ impl Listing {
         listed.departments.insert(department.to_owned());
     }
 
+    /// Whether the platform has a group, as far as it tells.
+    pub(super) fn has_group(&self, group: &RuleGroup) -> bool {
+        match group {
+            // The root is not always listed itself, but it is a parent.
+            RuleGroup::Department(id) => {
+                let is_parent = |department: &DirectoryDepartment| department.parent.as_ref() == Some(id);
+                self.departments.contains_key(id) || self.departments.values().any(is_parent)
+            }
+            RuleGroup::Tag(id) => self.tags.as_ref().is_none_or(|tags| tags.iter().any(|listed| listed.tag.id == *id)),
+        }
+    }
+
     /// The member with this identifier.
     pub(super) fn member(&self, userid: &str) -> Option<&ListedMember> {
         if self.ignores_case { self.members.get(&userid.to_ascii_lowercase()) } else { self.members.get(userid) }

@@ -1,6 +1,6 @@
 //! How a synchronisation is asked for, how far it is, and what it changed.
 
-use deskpass_core::{EmployeeKey, LeftReason};
+use deskpass_core::{EmployeeKey, LeftReason, RoleRule};
 
 use super::super::role_rules::RuleEffect;
 
@@ -54,6 +54,8 @@ pub struct SyncReport {
     pub returned: Vec<(EmployeeKey, String)>,
     /// The roles that changed.
     pub roles: Vec<RuleEffect>,
+    /// The rules of the settings file whose department or tag the platform does not have.
+    pub unmatched: Vec<RoleRule>,
     /// Whether nobody was locked, or the stored directory was kept, because too many people seem to have left or would lose roles.
     pub halted: bool,
 }

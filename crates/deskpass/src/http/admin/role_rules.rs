@@ -4,7 +4,8 @@ use deskpass_auth::{RoleRules, RuleEffect};
 use deskpass_core::{Role, RoleRule, Roles, RuleGroup};
 use deskpass_store::KnownDepartment;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::App;
 use crate::http::error::{ApiError, FieldError};
@@ -87,6 +88,7 @@ pub(crate) struct RulesShown {
     department_count: usize,
     tags: Vec<TagShown>,
     tag_count: usize,
+    synchronised: bool,
 }
 
 impl From<RoleRules> for RulesShown {
@@ -95,6 +97,7 @@ impl From<RoleRules> for RulesShown {
         let registered = registered.into_iter().map(|rule| RuleShown::of(rule, false));
         Self {
             rules: file.chain(registered).collect(),
+            synchronised: !departments.is_empty(),
             department_count: departments.len(),
             departments: departments.into_iter().take(MAX_SHOWN).map(DepartmentShown::from).collect(),
             tag_count: tags.len(),
@@ -118,27 +121,61 @@ pub(crate) struct ProposedRules {
 #[derive(Debug)]
 struct RuleList(Vec<RoleRule>);
 
-/// A rule as a client writes it.
-#[derive(Deserialize)]
-struct GivenRule {
-    role: String,
-    department: Option<String>,
-    tag: Option<String>,
+/// What is wrong with a rule, in English and Chinese.
+type RuleProblem = [String; 2];
+
+/// The error of the rule at an index.
+fn rule_error(index: usize, [english, chinese]: RuleProblem) -> FieldError {
+    FieldError::Part([format!("rules[{index}]: {english}"), format!("rules[{index}]：{chinese}")])
 }
 
-impl GivenRule {
-    /// The rule; `None` if it names no role, or not exactly one group.
-    fn parse(self) -> Option<RoleRule> {
-        let is_id = |id: &String| {
-            (1..=MAX_ID_BYTES).contains(&id.len()) && !id.chars().any(|c| c.is_control() || c.is_whitespace())
-        };
-        let group = match (self.department, self.tag) {
-            (Some(id), None) => Some(id).filter(is_id).map(RuleGroup::Department),
-            (None, Some(id)) => Some(id).filter(is_id).map(RuleGroup::Tag),
-            _ => None,
-        };
-        Some(RoleRule { role: Role::from_name(&self.role)?, group: group? })
+fn problem([english, chinese]: [&str; 2]) -> RuleProblem {
+    [english.to_owned(), chinese.to_owned()]
+}
+
+/// Reads a rule.
+fn parse_rule(given: &Value) -> Result<RoleRule, RuleProblem> {
+    let Value::Object(fields) = given else { return Err(problem(["it is not an object", "不是对象"])) };
+    let role = match fields.get("role") {
+        None | Some(Value::Null) => return Err(problem(["it has no role", "缺少 role"])),
+        Some(Value::String(name)) => Role::from_name(name).ok_or_else(|| {
+            let names = Role::NAMES.join(", ");
+            let name = name.chars().take(MAX_ID_BYTES).collect::<String>();
+            [format!("there is no role {name:?}: use one of {names}"), format!("没有角色 {name:?}，可用：{names}")]
+        })?,
+        Some(_) => return Err(problem(["role is not a text", "role 不是文本"])),
+    };
+    let group = match (parse_id(fields, "department")?, parse_id(fields, "tag")?) {
+        (Some(id), None) => RuleGroup::Department(id),
+        (None, Some(id)) => RuleGroup::Tag(id),
+        (Some(_), Some(_)) => {
+            return Err(problem([
+                "it has both a department and a tag: make two rules of it",
+                "不能同时包含 department 和 tag，请分为两条规则",
+            ]));
+        }
+        (None, None) => {
+            return Err(problem(["it has neither a department nor a tag", "缺少 department 或 tag"]));
+        }
+    };
+    Ok(RoleRule { role, group })
+}
+
+/// Reads the id of a group. Consoles show ids as numbers, so a number is accepted too.
+fn parse_id(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, RuleProblem> {
+    let id = match fields.get(name) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(id)) => id.clone(),
+        Some(Value::Number(number)) if number.is_u64() => number.to_string(),
+        Some(_) => return Err([format!("{name} is not a text"), format!("{name} 不是文本")]),
+    };
+    if (1..=MAX_ID_BYTES).contains(&id.len()) && !id.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Ok(Some(id));
     }
+    Err([
+        format!("{name} must be an id of 1 to {MAX_ID_BYTES} bytes without spaces"),
+        format!("{name} 必须是 1 到 {MAX_ID_BYTES} 字节且不含空格的编号"),
+    ])
 }
 
 impl FieldValue for RuleList {
@@ -147,14 +184,64 @@ impl FieldValue for RuleList {
     }
 
     fn read(given: GivenValue) -> Result<Self, FieldError> {
-        let rules: Option<Vec<GivenRule>> = match given {
-            GivenValue::Text(_) => None,
-            GivenValue::Json(value) => serde_json::from_value(value).ok(),
+        let rules = match given {
+            GivenValue::Json(Value::Array(rules)) if rules.len() <= MAX_RULES => rules,
+            _ => return Err(FieldError::Format(RULES_FORMAT)),
         };
-        let rules = rules.filter(|rules| rules.len() <= MAX_RULES);
-        let rules = rules.and_then(|rules| rules.into_iter().map(GivenRule::parse).collect::<Option<Vec<_>>>());
-        rules.map(Self).ok_or(FieldError::Format(RULES_FORMAT))
+        let read = |(index, rule): (usize, &Value)| parse_rule(rule).map_err(|problem| rule_error(index, problem));
+        rules.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>().map(Self)
     }
+}
+
+/// Refuses rules for groups that the directory does not have; returns whether a directory is known. Registered rules pass, so that a
+/// group that is gone does not prevent other changes.
+fn require_known_groups(rules: &[RoleRule], known: &RoleRules) -> Result<bool, ApiError> {
+    if known.departments.is_empty() {
+        return Ok(false);
+    }
+    for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| !known.registered.contains(rule)) {
+        if let Some(problem) = unknown_group(&rule.group, known) {
+            return Err(ApiError::field("rules", rule_error(index, problem)));
+        }
+    }
+    Ok(true)
+}
+
+/// Why a group is not known; `None` if it is.
+fn unknown_group(group: &RuleGroup, known: &RoleRules) -> Option<RuleProblem> {
+    let (kind, id, groups): (_, _, Vec<(&str, &str)>) = match group {
+        RuleGroup::Department(id) => {
+            // The root is not always listed itself, but it is a parent.
+            if known.departments.iter().any(|one| one.parent.as_ref() == Some(id)) {
+                return None;
+            }
+            (["department", "部门"], id, known.departments.iter().map(|one| (&*one.id, &*one.name)).collect())
+        }
+        // Without any tag, the platform may not tell them.
+        RuleGroup::Tag(_) if known.tags.is_empty() => return None,
+        RuleGroup::Tag(id) => (["tag", "标签"], id, known.tags.iter().map(|(id, name)| (&**id, &**name)).collect()),
+    };
+    if groups.iter().any(|(known, _)| known == id) {
+        return None;
+    }
+    let wanted = id.to_lowercase();
+    let [english, chinese] = kind;
+    if let Some((known, name)) = groups.iter().find(|(_, name)| name.to_lowercase() == wanted) {
+        return Some([
+            format!("{name:?} is the name of {english} {known}: use the id"),
+            format!("{name:?} 是{chinese} {known} 的名称，请使用编号"),
+        ]);
+    }
+    let near = |(known, name): &&(&str, &str)| {
+        name.to_lowercase().contains(&wanted) || known.starts_with(id.as_str()) || id.starts_with(known)
+    };
+    let [near_english, near_chinese] = groups.iter().find(near).map_or_else(Default::default, |(known, name)| {
+        [format!("; the nearest is {known} ({name})"), format!("；最接近的是 {known}（{name}）")]
+    });
+    Some([
+        format!("the last synchronisation found no {english} {id:?}{near_english}"),
+        format!("最近一次同步未发现{chinese} {id:?}{near_chinese}"),
+    ])
 }
 
 /// The people whose roles the rules change.
@@ -162,6 +249,7 @@ impl FieldValue for RuleList {
 pub(crate) struct RuleEffects {
     items: Vec<EffectShown>,
     count: usize,
+    synchronised: bool,
 }
 
 /// What the rules change for an employee.
@@ -178,13 +266,14 @@ pub(crate) struct EffectShown {
     kept_last_admin: bool,
 }
 
-impl From<Vec<RuleEffect>> for RuleEffects {
-    fn from(effects: Vec<RuleEffect>) -> Self {
+impl RuleEffects {
+    fn new(effects: Vec<RuleEffect>, synchronised: bool) -> Self {
         let shown = |RuleEffect { employee, name, gained, lost, kept_last_admin }: RuleEffect| {
             let (corp_id, employee_id) = (employee.corp().to_owned(), employee.id().to_owned());
             EffectShown { corp_id, employee_id, name, gained, lost, kept_last_admin }
         };
-        Self { count: effects.len(), items: effects.into_iter().take(MAX_SHOWN).map(shown).collect() }
+        let count = effects.len();
+        Self { count, items: effects.into_iter().take(MAX_SHOWN).map(shown).collect(), synchronised }
     }
 }
 
@@ -194,8 +283,9 @@ pub(crate) async fn replace(
     HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<ProposedRules>>>,
 ) -> Result<Reply<RuleEffects>, ApiError> {
     let RuleList(rules) = input.rules;
+    let synchronised = require_known_groups(&rules, &admin.administrator(&app).role_rules().await?)?;
     let work = async move { admin.administrator(&app).set_role_rules(rules).await };
-    Ok(Reply(run_to_completion(work).await?.into()))
+    Ok(Reply(RuleEffects::new(run_to_completion(work).await?, synchronised)))
 }
 
 /// Returns whose roles the rules would change, without a change.
@@ -205,37 +295,55 @@ pub(crate) async fn dry_run(
     JsonBody(input): JsonBody<ProposedRules>,
 ) -> Result<Reply<RuleEffects>, ApiError> {
     let RuleList(rules) = input.rules;
-    Ok(Reply(admin.administrator(&app).preview_role_rules(rules).await?.into()))
+    let administrator = admin.administrator(&app);
+    let synchronised = require_known_groups(&rules, &administrator.role_rules().await?)?;
+    Ok(Reply(RuleEffects::new(administrator.preview_role_rules(rules).await?, synchronised)))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
     #[test]
     fn a_rule_has_a_role_and_one_group() {
         let read = |rules: Value| RuleList::read(GivenValue::Json(rules)).map(|RuleList(rules)| rules);
-        let both = json!([{ "role": "agent", "department": "3" }, { "role": "admin", "tag": "t", "department": null }]);
+        let both = json!([{ "role": "agent", "department": 3 }, { "role": "admin", "tag": "t", "department": null }]);
         let rules = [
             RoleRule { role: Role::Agent, group: RuleGroup::Department("3".into()) },
             RoleRule { role: Role::Admin, group: RuleGroup::Tag("t".into()) },
         ];
         assert_eq!(read(both), Ok(rules.to_vec()));
         assert_eq!(read(json!([])), Ok(Vec::new()));
-        for wrong in [
-            json!({}),
-            json!("x"),
-            json!([{ "role": "agent" }]),
-            json!([{ "role": "agent", "department": "3", "tag": "t" }]),
-            json!([{ "role": "chief", "department": "3" }]),
-            json!([{ "role": "agent", "department": "" }]),
-            json!([{ "role": "agent", "department": 3 }]),
-            json!([{ "role": "agent", "department": "a b" }]),
-            json!(vec![json!({ "role": "agent", "department": "3" }); MAX_RULES + 1]),
-        ] {
+        let too_many = json!(vec![json!({ "role": "agent", "department": "3" }); MAX_RULES + 1]);
+        for wrong in [json!({}), json!("x"), too_many] {
             assert_eq!(read(wrong.clone()), Err(FieldError::Format(RULES_FORMAT)), "{wrong}");
         }
+        for (wrong, why) in [
+            (json!({ "role": "agent" }), "neither a department nor a tag"),
+            (json!({ "role": "agent", "department": "3", "tag": "t" }), "both a department and a tag"),
+            (json!({ "role": "chief", "department": "3" }), "there is no role \"chief\""),
+            (json!({ "department": "3" }), "it has no role"),
+            (json!({ "role": "agent", "department": "" }), "department must be an id"),
+            (json!({ "role": "agent", "department": "a b" }), "department must be an id"),
+            (json!({ "role": "agent", "tag": [] }), "tag is not a text"),
+        ] {
+            let Err(FieldError::Part([text, _])) = read(json!([{ "role": "agent", "tag": "t" }, wrong])) else {
+                panic!("{why}");
+            };
+            assert!(text.starts_with("rules[1]: ") && text.contains(why), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_group_that_the_directory_does_not_have_is_refused_with_the_nearest() {
+        let sales = KnownDepartment { id: "4".into(), parent: Some("1".into()), name: "Sales".into() };
+        let known = RoleRules { file: vec![], registered: vec![], departments: vec![sales], tags: vec![] };
+        let why = |id: &str| unknown_group(&RuleGroup::Department(id.into()), &known).map(|[text, _]| text);
+        assert_eq!((why("4"), why("1")), (None, None), "the root is known as a parent");
+        assert_eq!(why("sales").unwrap(), "\"Sales\" is the name of department 4: use the id");
+        assert_eq!(why("44").unwrap(), "the last synchronisation found no department \"44\"; the nearest is 4 (Sales)");
+        assert_eq!(unknown_group(&RuleGroup::Tag("t".into()), &known), None);
     }
 }

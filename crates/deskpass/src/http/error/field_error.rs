@@ -36,6 +36,8 @@ pub(crate) enum FieldError {
     Registration(InvalidRegistration),
     /// The rule that the text breaks, in English and Chinese.
     Format([&'static str; 2]),
+    /// What is wrong with a part of the value, in English and Chinese.
+    Part([String; 2]),
 }
 
 impl FieldError {
@@ -76,6 +78,7 @@ impl FieldError {
             Self::Networks(bad) => networks(bad, language),
             Self::Registration(problem) => registration(problem, language),
             Self::Format(rule) => fixed(*rule),
+            Self::Part(texts) => language.of(texts.clone()),
             Self::Id(rule) => language.of([rule.to_string(), format!("格式不正确：{rule}")]),
         }
     }
