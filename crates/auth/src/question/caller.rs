@@ -146,13 +146,18 @@ impl Auth {
         Ok(())
     }
 
-    /// Withdraws the verifications of an employee up to now, for every asker: also in SQL, since a record in Redis can be restored.
+    /// Forgets the verification of an employee, for every asker.
     pub(super) async fn drop_verification(&self, employee: &EmployeeKey) -> Result<(), Error> {
-        let now = self.clock.now();
-        let until = now + VERIFIED_PERIOD + CLOCK_SKEW;
+        self.shared.verified.take(&verified_digest(employee), self.clock.now()).await?;
+        Ok(())
+    }
+
+    /// Withdraws all verifications of an employee up to now: also in SQL, since a record in Redis can be restored.
+    pub(super) async fn withdraw_verification(&self, employee: &EmployeeKey) -> Result<(), Error> {
+        let until = self.clock.now() + VERIFIED_PERIOD + CLOCK_SKEW;
         // Each of the two counts, also if the other fails.
         let withdrawn = self.store.withdraw(withdrawn_digest(employee), until).await;
-        self.shared.verified.take(&verified_digest(employee), now).await?;
+        self.drop_verification(employee).await?;
         Ok(withdrawn?)
     }
 
