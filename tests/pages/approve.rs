@@ -9,15 +9,15 @@ use super::number_match::{message_link, open_message, outcome, pick, pick_anothe
 use super::{is_good, kept, localized, nothing_was_blocked, people};
 use crate::harness::{Client, Driver, Options, TestApp, Viewport, full_picture, request};
 
-const PATH: &str = "/api/admin/roles/user-roles";
+const PATH: &str = "/api/admin/service-keys";
 /// The time for which a session can ask for no approval after a refusal.
 const PAUSE: Duration = Duration::from_mins(10);
 /// The body of the operation. No text in it is markup.
-const BODY: &str = r#"{"employee_id":"user01","roles":["user","agent"],"x":"<b>{}[],\"</b>"}"#;
+const BODY: &str = r#"{"name":"<b>{}[],\"</b>","scopes":["introspect","messages"]}"#;
 
 /// Asks the phone of an administrator: the id, and the number that the computer shows.
 async fn ask(client: &mut Client, token: &str) -> (String, u64) {
-    let operation = json!({ "method": "PUT", "path": PATH, "body": BODY });
+    let operation = json!({ "method": "POST", "path": PATH, "body": BODY });
     let asked = client.post_as(token, "/api/auth/approvals", &operation).await.data();
     (asked["id"].as_str().unwrap().to_owned(), asked["number"].as_u64().unwrap())
 }
@@ -36,11 +36,18 @@ async fn an_operation_is_shown_whole_and_approved() {
         let phone = driver.browser(options).await;
         open_message(&phone, &app, "admin01").await;
         phone.wait_for("body[data-view=ask] #numbers button").await;
-        assert_eq!(phone.text("#summary").await, localized(&options, "Set the roles of a user", "设置用户的角色"));
-        assert_eq!(phone.text("#request").await, format!("PUT {PATH}"));
+        assert_eq!(
+            phone.text("#summary").await,
+            localized(&options, "Create a service key, which is shown only once", "创建服务密钥，仅显示一次")
+        );
+        assert_eq!(phone.text("#request").await, format!("POST {PATH}"));
         let fields = "return [...document.querySelectorAll('#fields > div')].map((row) => row.innerText.split(/\\s+/).join(' '))";
-        let rows = json!(["employee_id user01", "roles.0 user", "roles.1 agent", "x <b>{}[],\"</b>"]);
+        let rows = json!(["name <b>{}[],\"</b>", "scopes.0 introspect", "scopes.1 messages"]);
         assert_eq!(phone.script(fields, &[]).await, rows);
+        // What is requested stands above the values.
+        let order = "const [request, fields] = ['#request', '#fields'].map((one) => document.querySelector(one));
+            return request.getBoundingClientRect().bottom <= fields.getBoundingClientRect().top";
+        assert_eq!(phone.script(order, &[]).await, true);
         assert_eq!(phone.text("#account").await, "Ada Admin (admin01)");
         assert_eq!(phone.text("#address").await, "127.0.0.1");
         assert!(!kept(&phone).await.as_str().unwrap().contains("dpy_"), "the secret is in no address");
@@ -61,7 +68,7 @@ async fn an_operation_is_shown_whole_and_approved() {
 
         let bearer = format!("Bearer {token}");
         let headers = [("authorization", &*bearer), ("x-approval", &*id), ("content-type", "application/json")];
-        client.send(&request("PUT", PATH, &headers, BODY.as_bytes())).await.data();
+        client.send(&request("POST", PATH, &headers, BODY.as_bytes())).await.data();
         // The secret is gone with its use.
         phone.reload().await;
         let nothing = localized(&options, "No question to answer", "没有需要回答的请求");

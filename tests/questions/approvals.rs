@@ -191,16 +191,37 @@ on_one_store! {
         }
     }
 
+    /// A person could take them for what is done.
+    async fn values_that_do_not_count_are_not_shown(app) {
+        let mut client = app.client().await;
+        let token = client.sign_in("admin01").await;
+        for (method, path, body, member) in [
+            ("POST", "/api/admin/agents/agent01/reset-otp", r#"{"employee_id":"agent02"}"#, "employee_id"),
+            ("DELETE", "/api/admin/links/wwpartner/a", r#"{"note":"unused"}"#, "note"),
+            ("POST", CREATE_KEY.path, r#"{"name":"a","scopes":["introspect"],"expires":"soon"}"#, "expires"),
+            ("POST", CREATE_KEY.path, r#"{"Name":"a"}"#, "Name"),
+            ("PUT", "/api/admin/role-rules", r#"{"rules":[{"role":"agent","tag":"1","only":"x"}]}"#, "rules.0.only"),
+        ] {
+            let answer = Operation { method, path, body }.ask(&mut client, &token).await;
+            assert_eq!(refused_field(&answer), "body", "{method} {path}");
+            let why = answer.json()["data"]["fields"]["body"].to_string();
+            assert!(why.contains(&format!("the member {member},")), "{why}");
+        }
+        // An empty object shows nothing.
+        let path = "/api/admin/agents/agent01/unlock";
+        Operation { path, body: "{}", ..CREATE_KEY }.ask(&mut client, &token).await.data();
+    }
+
     /// A text that reads otherwise than it is sent would have the person approve something else.
     async fn the_phone_shows_what_is_meant_and_spells_out_what_is_invisible(app) {
         let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        let body = "{\"name\":\"\\u0061\u{202e}b\u{200b}\",\n\"scopes\":[]}";
+        let body = "{\"name\":\"\\u0061\u{202e}b\u{200b}\u{3164}\",\n\"scopes\":[]}";
         Operation { body, ..CREATE_KEY }.ask(&mut client, &token).await.data();
         let secret = open(&mut client, "admin01").await;
         let shown = Subject::Approval.question(&mut client, &secret).await.data();
-        assert_eq!(shown["what"]["body"], "{\"name\":\"\\u0061\\u{202e}b\\u{200b}\",\n\"scopes\":[]}");
-        let fields = json!([{ "name": "name", "value": "a\\u{202e}b\\u{200b}" }, { "name": "scopes", "value": "[]" }]);
+        assert_eq!(shown["what"]["body"], "{\"name\":\"\\u0061\\u{202e}b\\u{200b}\\u{3164}\",\n\"scopes\":[]}");
+        let fields = json!([{ "name": "name", "value": "a\\u{202e}b\\u{200b}\\u{3164}" }, { "name": "scopes", "value": "[]" }]);
         assert_eq!(shown["what"]["fields"], fields);
     }
 

@@ -1,5 +1,7 @@
 //! `verification.before_resets`: no password and no authenticator is reset for a caller who was not verified.
 
+use std::time::Duration;
+
 use deskpass_core::Role;
 
 use super::{Asked, CREATE_KEY, Operation, Subject, VERIFIED_PERIOD, ask_caller, open, verify_caller};
@@ -31,10 +33,16 @@ on_every_store! {
         Subject::Caller.pick_wrong(&mut client, &secret, &asked).await.refused(403, 1003);
         assert_not_verified(&client.post_with_otp(&admin, RESET_PASSWORD, Some(&code)).await);
 
+        // What is verified at the moment of a refusal does not count, either.
+        app.clock.advance(Duration::from_millis(1));
         verify_caller(&mut client, &admin, "agent01").await;
         // The code was not used up by the refusals.
         client.post_with_otp(&admin, RESET_PASSWORD, Some(&code)).await.data();
         client.post_with_otp(&admin, RESET_OTP, Some(&device.next_code())).await.data();
+        // Each was reset once; the next caller is verified again.
+        for path in [RESET_OTP, RESET_PASSWORD] {
+            assert_not_verified(&client.post_with_otp(&admin, path, Some(&device.next_code())).await);
+        }
         let elsewhere = RESET_OTP.replace("agent01", "supervisor01");
         assert_not_verified(&client.post_with_otp(&admin, &elsewhere, Some(&device.next_code())).await);
         assert_not_verified(&client.post_with_otp(&colleague, RESET_OTP, Some(&other_device.next_code())).await);

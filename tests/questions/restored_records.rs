@@ -1,7 +1,13 @@
 //! An attacker who can write to Redis restores earlier records of questions: what was used or refused stays so.
 
-use super::{Asked, CREATE_KEY, Subject, assert_invalid, assert_over, keys, open, rows};
-use crate::harness::{StoreBackend, TestApp};
+use std::time::Duration;
+
+use super::{
+    Asked, CREATE_KEY, Subject, ask_caller, assert_invalid, assert_over, keys, open, rows, supervisor, verify_caller,
+};
+use crate::harness::{StoreBackend, TestApp, development};
+
+const RESET_PASSWORD: &str = "/api/admin/agents/agent01/reset-password";
 
 /// Runs tests whose services keep records in Redis.
 macro_rules! with_redis {
@@ -72,4 +78,35 @@ with_redis! {
         let approval = CREATE_KEY.approved(&mut client, &token, "admin01").await;
         CREATE_KEY.send(&mut client, &token, &approval).await.data();
     }
+}
+
+/// A person who refuses one asker takes back what they told another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_verification_that_was_withdrawn_or_used_is_not_revived() {
+    let test = async {
+        let app = TestApp::with(development(&[("verification.before_resets", "true")])).await;
+        let mut client = app.client().await;
+        let (admin, device) = app.administrator().await;
+        verify_caller(&mut client, &admin, "agent01").await;
+        let records = app.cluster_store().store_records("verified");
+        assert_eq!(records.len(), 1, "this test looks at nothing");
+        let other = supervisor(&mut client).await;
+        ask_caller(&mut client, &other, "agent01").await.data();
+        let secret = open(&mut client, "agent01").await;
+        // The record is hidden from the refusal, and restored after it.
+        app.cluster_store().forget_records("verified");
+        Subject::Caller.refuse(&mut client, &secret).await.data();
+        app.cluster_store().restore_records(&records);
+        let refused = client.post_with_otp(&admin, RESET_PASSWORD, Some(&device.next_code())).await;
+        assert_eq!(refused.refused(403, 1003).reason(), "caller_not_verified");
+
+        app.clock.advance(Duration::from_millis(1));
+        verify_caller(&mut client, &admin, "agent01").await;
+        let records = app.cluster_store().store_records("verified");
+        client.post_with_otp(&admin, RESET_PASSWORD, Some(&device.next_code())).await.data();
+        app.cluster_store().restore_records(&records);
+        let again = client.post_with_otp(&admin, RESET_PASSWORD, Some(&device.next_code())).await;
+        assert_eq!(again.refused(403, 1003).reason(), "caller_not_verified");
+    };
+    StoreBackend::ScaledOut.run(Box::pin(test)).await;
 }

@@ -10,11 +10,11 @@ openQuestion({ path: '/api/auth/approvals', field: 'approval', words: 'approve',
 
 function draw({ who, what, client, ip_address, asked_at }) {
   tell('summary', what.summary);
-  tellFact('account', who.name ? `${who.name} (${who.employee_id})` : who.employee_id);
   tellFact('request', `${what.method} ${what.path}`);
   // The fields as they count: the text of the body could be spelled so that its reader misses what it does.
   fill($('fields'), what.fields.map(row));
   $('fields').hidden = $('fields-title').hidden = what.fields.length === 0;
+  tellFact('account', who.name ? `${who.name} (${who.employee_id})` : who.employee_id);
   tellFact('browser', client.browser || say('unknown'));
   tellFact('os', client.system || say('unknown'));
   tellFact('address', ip_address || say('unknown'));

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ActiveUser, Auth, Error, Refusal};
 
+pub use caller::ResetKind;
 pub use operation::{MAX_SHOWN_BODY, MAX_SHOWN_PATH, Operation, UnshowableOperation};
 pub use phone::PhonePrompt;
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, MatchNumber, QUESTION_LIFETIME, Timestamp};
+use deskpass_core::{Digest, MatchNumber, QUESTION_LIFETIME, Timestamp, VERIFIED_PERIOD};
 use deskpass_store::Store;
 use tokio::time::{sleep, timeout};
 
@@ -24,6 +24,8 @@ pub(crate) enum SingleUse {
     Approval,
     /// The number that a phone picks for a QR sign-in.
     Number,
+    /// A reset of one kind, for a caller who was verified.
+    Reset,
 }
 
 /// How long a QR sign-in is valid.
@@ -35,7 +37,7 @@ pub(crate) const FLOW_LIFETIME: Duration = Duration::from_mins(10);
 /// How long a user may take to confirm.
 pub(crate) const PENDING_LIFETIME: Duration = Duration::from_mins(3);
 /// The clock difference between two nodes that is allowed for: a record may last longer on another node.
-const CLOCK_SKEW: Duration = Duration::from_mins(5);
+pub(crate) const CLOCK_SKEW: Duration = Duration::from_mins(5);
 /// How long a failing request waits for its use to be undone, and the pause between attempts.
 const UNDO_RETRY_PAUSE: Duration = Duration::from_millis(500);
 const MAX_UNDO_ATTEMPTS: usize = 10;
@@ -49,6 +51,7 @@ impl SingleUse {
             Self::Answer => "answer",
             Self::Approval => "approval",
             Self::Number => "number",
+            Self::Reset => "reset",
         }
     }
 
@@ -59,13 +62,15 @@ impl SingleUse {
             Self::Pending => PENDING_LIFETIME,
             Self::Answer | Self::Approval => QUESTION_LIFETIME,
             Self::Number => QR_LIFETIME,
+            Self::Reset => VERIFIED_PERIOD,
         }
     }
 
     /// Whether it is marked in SQL also where records are in process memory. An answer is, because its row in the audit log is
-    /// written before the record changes: of two answers at once, only one may write it.
+    /// written before the record changes: of two answers at once, only one may write it. A reset is, because the record of the
+    /// verification stays for the other kind of reset.
     const fn is_always_marked(self) -> bool {
-        matches!(self, Self::Answer)
+        matches!(self, Self::Answer | Self::Reset)
     }
 
     fn digest(self, record: &Digest) -> Digest {
@@ -114,8 +119,8 @@ impl Auth {
         let used = UseReceipt { what, digest, attempt, until };
         match self.store.use_once(digest, attempt, until).await {
             Ok(true) => Ok(Some(used)),
-            // A person who presses twice answers twice.
-            Ok(false) if what == SingleUse::Answer => Ok(None),
+            // A person who presses twice answers or resets twice.
+            Ok(false) if what.is_always_marked() => Ok(None),
             Ok(false) => {
                 tracing::warn!(
                     what = what.name(),
@@ -130,6 +135,11 @@ impl Auth {
                 Err(error.into())
             }
         }
+    }
+
+    /// Whether a record that is always marked in SQL was used before.
+    pub(crate) async fn was_used(&self, what: SingleUse, record: &Digest) -> Result<bool, Error> {
+        Ok(self.store.is_used(what.digest(record)).await?)
     }
 
     /// Marks the number that a phone picked for a ticket; `false` if it picked another one before. It may pick the same one again

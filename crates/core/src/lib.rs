@@ -48,7 +48,7 @@ pub use encryption_keys::{EncryptionKeys, KeyBytes, key_id};
 pub use entropy::{Entropy, NoEntropy};
 pub use failed_attempts::{FailedAttempts, Lockout};
 pub use host::{Host, HostNames};
-pub use invisible::is_invisible;
+pub use invisible::{is_blank, is_invisible};
 pub use limit::{Debt, Rate};
 pub use login::{ClientInfo, LoginMethod, LoginSource, UserAgent};
 pub use message::{

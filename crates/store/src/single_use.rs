@@ -12,6 +12,8 @@ const USE: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUES
     ON CONFLICT (digest) DO UPDATE SET used_by = excluded.used_by, undone = 0, until = excluded.until
     WHERE (used_once.used_by = excluded.used_by AND used_once.undone = 0)
     OR (used_once.used_by <> excluded.used_by AND used_once.undone = 1)";
+const WITHDRAW: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUES ($1, $1, 0, $2)
+    ON CONFLICT (digest) DO UPDATE SET until = excluded.until WHERE used_once.until < excluded.until";
 const UNDO: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUES ($1, $2, 1, $3)
     ON CONFLICT (digest) DO UPDATE SET undone = 1 WHERE used_once.used_by = excluded.used_by";
 
@@ -20,6 +22,23 @@ impl Store {
     /// is kept until `until`. If the store fails, it may be consumed nevertheless.
     pub async fn use_once(&self, what: Digest, attempt: Digest, until: Timestamp) -> Result<bool> {
         self.database.write(move |tx| consume(tx, what, attempt, until)).await
+    }
+
+    /// Whether an attempt consumed something.
+    pub async fn is_used(&self, what: Digest) -> Result<bool> {
+        let text = "SELECT 1 FROM used_once WHERE digest = $1 AND undone = 0";
+        self.database.read(move |sql| sql.exists(text, &args![what])).await
+    }
+
+    /// Withdraws everything of a kind that ends by `until`. What ends later stays.
+    pub async fn withdraw(&self, what: Digest, until: Timestamp) -> Result<()> {
+        self.database.write(move |tx| tx.execute(WITHDRAW, &args![what, until]).map(drop)).await
+    }
+
+    /// Whether what ends at `until` was withdrawn.
+    pub async fn is_withdrawn(&self, what: Digest, until: Timestamp) -> Result<bool> {
+        let text = "SELECT 1 FROM used_once WHERE digest = $1 AND until >= $2";
+        self.database.read(move |sql| sql.exists(text, &args![what, until])).await
     }
 
     /// Undoes a use by this attempt that had no result.

@@ -1,11 +1,12 @@
 //! Changes that an administrator makes to agents.
 
-use deskpass_core::{EmployeeId, EmployeeKey, RecoveryCode, Role, Timestamp};
+use deskpass_core::{Digest, EmployeeId, EmployeeKey, RecoveryCode, Role, Timestamp};
 use deskpass_store::{AgentSelection, AuditEvent, ListedAgent};
 
 use super::Administrator;
 use crate::password::SETUP_CODE_LIFETIME;
-use crate::{Error, Refusal};
+use crate::single_use::SingleUse;
+use crate::{Error, Refusal, ResetKind};
 
 /// A password that was reset.
 #[derive(Debug)]
@@ -100,35 +101,55 @@ impl Administrator<'_> {
     /// Unbinds the device of an agent or another employee, deletes the recovery codes, and makes a setup code for another device.
     pub async fn reset_device(&self, employee: EmployeeKey) -> Result<DeviceReset, Error> {
         self.require_home_admin().await?;
-        self.require_verified_caller(&employee).await?;
+        let verified = self.verified_caller(&employee, ResetKind::Device).await?;
         self.auth.require_device_owner(&employee).await?;
         let code = RecoveryCode::generate(&self.auth.entropy)?;
         let entry = self.entry(AuditEvent::DeviceReset, &employee, "")?;
         let (mark, until) = (self.auth.credential_vault.code_digest(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
-        let reset = self.commit(self.auth.store.reset_device(self.author(), employee, mark, until, entry)).await?;
+        let change = self.auth.store.reset_device(self.author(), employee, mark, until, entry);
+        let reset = self.reset_once(verified, self.commit(change)).await?;
         let was_bound = reset.ok_or(Refusal::NoSuchAgent)?;
         Ok(DeviceReset { was_bound, code, until })
     }
 
     /// Requires that the employee was verified as a caller for this session, if the settings require it. The operator knows who
     /// calls. The refusal is logged.
-    pub async fn require_verified_caller(&self, employee: &EmployeeKey) -> Result<(), Error> {
-        let Some(holder) = &self.acting else { return Ok(()) };
-        match self.auth.require_verified_caller(holder.digest(), employee).await {
+    pub async fn require_verified_caller(&self, employee: &EmployeeKey, kind: ResetKind) -> Result<(), Error> {
+        self.verified_caller(employee, kind).await.map(drop)
+    }
+
+    /// What a reset for a verified caller uses up; `None` if it needs no such caller.
+    async fn verified_caller(&self, employee: &EmployeeKey, kind: ResetKind) -> Result<Option<Digest>, Error> {
+        let Some(holder) = &self.acting else { return Ok(None) };
+        match self.auth.require_verified_caller(holder.digest(), employee, kind).await {
             Err(Error::Refused(refusal)) => self.refuse_about(Some(employee), refusal).await,
             checked => checked,
+        }
+    }
+
+    /// Resets something, for a verified caller once.
+    async fn reset_once<T>(
+        &self,
+        verified: Option<Digest>,
+        change: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let Some(verified) = verified else { return change.await };
+        match self.auth.run_once(SingleUse::Reset, &verified, change).await? {
+            Some(reset) => Ok(reset),
+            None => self.refuse(Refusal::CallerNotVerified).await,
         }
     }
 
     /// Deletes an agent's password and makes a setup code for another one. Sessions that began with the password end.
     pub async fn reset_password(&self, employee: EmployeeKey) -> Result<PasswordReset, Error> {
         self.require_home_admin().await?;
-        self.require_verified_caller(&employee).await?;
+        let verified = self.verified_caller(&employee, ResetKind::Password).await?;
         let (auth, code) = (self.auth, RecoveryCode::generate(&self.auth.entropy)?);
         let entry = self.entry(AuditEvent::PasswordReset, &employee, "")?;
         let (mark, until) = (auth.credential_vault.code_digest(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
         let deny_until = auth.deny_until(entry.at);
         let change = auth.store.reset_password(self.author(), employee, mark, until, deny_until, entry);
-        Ok(PasswordReset { code, until, ended: self.commit(change).await?.ok_or(Refusal::NoSuchAgent)? })
+        let ended = self.reset_once(verified, self.commit(change)).await?.ok_or(Refusal::NoSuchAgent)?;
+        Ok(PasswordReset { code, until, ended })
     }
 }

@@ -8,7 +8,26 @@ use deskpass_store::{AuditEvent, Lease, OpenQuestions};
 
 use super::{AskedQuestion, Draft, InvitationTexts, require_admitted};
 use crate::audit::Attempt;
+use crate::single_use::{CLOCK_SKEW, SingleUse};
 use crate::{ActiveUser, Auth, Error, Refusal};
+
+/// What may be reset for a verified caller, each once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetKind {
+    /// The authenticator.
+    Device,
+    /// The password.
+    Password,
+}
+
+impl ResetKind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Password => "password",
+        }
+    }
+}
 
 /// The active roles that may ask.
 const ASKING_ROLES: Roles = Roles::NONE.with(Role::Agent).with(Role::Supervisor).with(Role::Admin);
@@ -97,14 +116,28 @@ impl Auth {
         Ok(askers)
     }
 
-    /// Requires that the employee was verified as a caller for this session within the last minutes, if the settings require it.
-    pub(crate) async fn require_verified_caller(&self, session: Digest, employee: &EmployeeKey) -> Result<(), Error> {
+    /// Requires that the employee was verified as a caller for this session within the last minutes, that no phone withdrew this
+    /// since, and that it was not used for such a reset. Returns what the reset uses up; `None` if the settings require nothing.
+    pub(crate) async fn require_verified_caller(
+        &self,
+        session: Digest,
+        employee: &EmployeeKey,
+        kind: ResetKind,
+    ) -> Result<Option<Digest>, Error> {
         if !self.policy.questions.verify_before_reset {
-            return Ok(());
+            return Ok(None);
         }
-        let now = self.clock.now_for_lifetime(VERIFIED_PERIOD);
-        let holder = self.shared.verified.read_with(&verified_digest(employee), now, |lease| lease.holder).await?;
-        if holder == Some(session) { Ok(()) } else { Err(Refusal::CallerNotVerified.into()) }
+        let (key, now) = (verified_digest(employee), self.clock.now_for_lifetime(VERIFIED_PERIOD));
+        let lease = self.shared.verified.read_with(&key, now, |lease| *lease).await?;
+        let lease = lease.filter(|lease| lease.holder == session).ok_or(Refusal::CallerNotVerified)?;
+        let reset = reset_digest(employee, &lease, kind);
+        // The record in Redis may have been restored.
+        if self.store.is_withdrawn(withdrawn_digest(employee), lease.until + CLOCK_SKEW).await?
+            || self.was_used(SingleUse::Reset, &reset).await?
+        {
+            return Err(Refusal::CallerNotVerified.into());
+        }
+        Ok(Some(reset))
     }
 
     /// Records that the phone of the asked employee accepted a question.
@@ -117,10 +150,19 @@ impl Auth {
         Ok(())
     }
 
-    /// Withdraws the verification of an employee, for every asker.
+    /// Forgets the verification of an employee, for every asker.
     pub(super) async fn drop_verification(&self, employee: &EmployeeKey) -> Result<(), Error> {
         self.shared.verified.take(&verified_digest(employee), self.clock.now()).await?;
         Ok(())
+    }
+
+    /// Withdraws all verifications of an employee up to now: also in SQL, since a record in Redis can be restored.
+    pub(super) async fn withdraw_verification(&self, employee: &EmployeeKey) -> Result<(), Error> {
+        let until = self.clock.now() + VERIFIED_PERIOD + CLOCK_SKEW;
+        // Each of the two counts, also if the other fails.
+        let withdrawn = self.store.withdraw(withdrawn_digest(employee), until).await;
+        self.drop_verification(employee).await?;
+        Ok(withdrawn?)
     }
 
     /// Enters a question, with the time at which it expires, in the list of the asked employee.
@@ -156,6 +198,16 @@ fn asked_digest(employee: &EmployeeKey) -> Digest {
 
 fn verified_digest(employee: &EmployeeKey) -> Digest {
     Digest::of(&[b"verified", employee.corp().as_bytes(), employee.id().as_bytes()])
+}
+
+fn withdrawn_digest(employee: &EmployeeKey) -> Digest {
+    Digest::of(&[b"caller withdrawn", employee.corp().as_bytes(), employee.id().as_bytes()])
+}
+
+/// A reset of one kind that one verification permits.
+fn reset_digest(employee: &EmployeeKey, lease: &Lease, kind: ResetKind) -> Digest {
+    let (corp, id, until) = (employee.corp().as_bytes(), employee.id().as_bytes(), lease.until.millis().to_be_bytes());
+    Digest::of(&[b"reset", kind.name().as_bytes(), corp, id, lease.holder.bytes(), &until])
 }
 
 /// Whether a refusal says something about the employee who was to be asked.

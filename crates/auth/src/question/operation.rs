@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use deskpass_core::{QuestionSubject, ShownField, is_invisible, operation_digest};
+use deskpass_core::{QuestionSubject, ShownField, is_blank, is_invisible, operation_digest};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 /// The maximum length of a body in bytes. What a phone does not show cannot be approved, so longer ones are not asked about.
@@ -82,11 +82,11 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'%' | b'?' | b'#' | b'\\')
 }
 
-/// A text in which invisible characters, and those that reorder others, are spelled out where `is_spelled` agrees.
+/// A text in which characters that are invisible, look blank or reorder others are spelled out where `is_spelled` agrees.
 fn spelled_out(text: &str, is_spelled: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        if is_invisible(character) && is_spelled(character) {
+        if (is_invisible(character) || is_blank(character)) && is_spelled(character) {
             shown.extend(character.escape_unicode());
         } else {
             shown.push(character);
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn nested_and_empty_values_are_fields_and_nothing_is_invisible() {
-        let body = r#"{"rules":{"admin":["10.0.0.0/8"],"agent":[]},"on":true,"n":-7,"none":null,"x":{},"t":"a\u202eb\u200b\n"}"#;
+        let body = r#"{"rules":{"admin":["10.0.0.0/8"],"agent":[]},"on":true,"n":-7,"none":null,"x":{},"t":"a\u202eb\u200b\n\u00a0\u2800\u3164 c"}"#;
         let shown = pairs([
             ("rules.admin.0", "10.0.0.0/8"),
             ("rules.agent", "[]"),
@@ -243,7 +243,7 @@ mod tests {
             ("n", "-7"),
             ("none", "null"),
             ("x", "{}"),
-            ("t", "a\\u{202e}b\\u{200b}\\u{a}"),
+            ("t", "a\\u{202e}b\\u{200b}\\u{a}\\u{a0}\\u{2800}\\u{3164} c"),
         ]);
         assert_eq!(fields(body), shown);
         assert_eq!(fields(""), pairs([]));

@@ -82,7 +82,7 @@ impl Auth {
     async fn withdraw(&self, refused: &PhoneQuestion) -> Result<(), Error> {
         match QuestionKind::of(refused) {
             QuestionKind::Approval => self.pause_approvals(refused.session).await,
-            QuestionKind::Caller => self.drop_verification(&refused.asked).await,
+            QuestionKind::Caller => self.withdraw_verification(&refused.asked).await,
         }
     }
 
@@ -106,7 +106,7 @@ impl Auth {
         let (at, kind) = (self.clock.now(), QuestionKind::of(decided));
         drop(self.shared.questions.take(id, at).await);
         if kind == QuestionKind::Caller {
-            drop(self.drop_verification(&decided.asked).await);
+            drop(self.withdraw_verification(&decided.asked).await);
         }
         let plain = self.plain_entry(kind.refused_event(), &decided.asked, at, phone)?;
         let detail = "the answer before this row could not be kept and has no effect".to_owned();

@@ -199,7 +199,7 @@ impl Dispatcher {
                     trace,
                     path_params,
                     api_description,
-                    high_risk_summary: high_risk::summary,
+                    high_risk: high_risk::operation,
                 };
                 rate_limit::run_limited(app, route, request, context).await.unwrap_or_else(|wait| {
                     self.route_metrics.count_rate_limited(row);

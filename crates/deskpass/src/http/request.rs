@@ -24,7 +24,7 @@ pub(crate) use authority::{Admin, Developer, HomeAdmin, IntrospectScope, Message
 pub(crate) use body::{FormOrJson, FullRequest, JsonBody, OptionalBody, json_text, raw_body};
 pub(crate) use change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath, PathAndBody, PathAndCheckedBody};
 pub(crate) use client::{X_FORWARDED_FOR, client_address, client_ip, forwarded_for};
-pub(crate) use context::{RequestContext, ReserveConnection};
+pub(crate) use context::{HighRiskOperation, RequestContext, ReserveConnection};
 pub(crate) use cookies::{CookieKind, Cookies, OPENER_NAMES, OPENERS, SsoCookie, by_mode, cookie_name};
 pub(crate) use describe::{BodySpec, DescribeInput, InputSpec};
 pub(crate) use detached::run_to_completion;

@@ -1,5 +1,6 @@
 //! Agents, for administrators. Every change requires a fresh one-time password.
 
+use deskpass_auth::ResetKind;
 use deskpass_core::{EmployeeId, EmployeeKey, Role};
 use deskpass_store::{AgentSelection, ListedAgent};
 use schemars::JsonSchema;
@@ -142,7 +143,7 @@ impl CheckedInput for VerifiedAgent {
     type Fields = AgentPath;
     async fn check(path: AgentPath, admin: &Admin, app: &App) -> Result<Self, ApiError> {
         let ExistingAgent(agent) = ExistingAgent::check(path, admin, app).await?;
-        admin.administrator(app).require_verified_caller(&agent).await?;
+        admin.administrator(app).require_verified_caller(&agent, ResetKind::Password).await?;
         Ok(Self(agent))
     }
 }
@@ -155,7 +156,7 @@ impl CheckedInput for VerifiedOwner {
     type Fields = AgentPath;
     async fn check(path: AgentPath, admin: &Admin, app: &App) -> Result<Self, ApiError> {
         let DeviceOwner(owner) = DeviceOwner::check(path, admin, app).await?;
-        admin.administrator(app).require_verified_caller(&owner).await?;
+        admin.administrator(app).require_verified_caller(&owner, ResetKind::Device).await?;
         Ok(Self(owner))
     }
 }

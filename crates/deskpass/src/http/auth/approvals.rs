@@ -7,6 +7,7 @@ use deskpass_auth::{
 use deskpass_core::{ClientInfo, PhoneQuestion, QuestionStatus, QuestionSubject, ShownField};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::scan::known_ip;
 use crate::App;
@@ -16,7 +17,8 @@ use crate::http::phone_questions::{
     Asker, PhoneAnswer, QuestionPath, approval_invitation, question_link, shown_choices, status_word,
 };
 use crate::http::request::{
-    Admin, FieldKind, FieldValue, FromFields, GivenValue, JsonBody, Path, RequestContext, run_to_completion, user_agent,
+    Admin, FieldKind, FieldSpec, FieldValue, FromFields, GivenValue, JsonBody, Path, RequestContext, run_to_completion,
+    user_agent,
 };
 use crate::http::response::Reply;
 use crate::timestamp::Rfc3339;
@@ -70,15 +72,41 @@ impl OperationBody {
     /// The operation, if it is of high risk and the phone can show all of it.
     fn operation(self, context: &RequestContext) -> Result<Operation, ApiError> {
         let Self { method: ChangeMethod(method), path, body } = self;
-        let summary = (context.high_risk_summary)(&method, path.split('?').next().unwrap_or_default());
-        let summary = summary.ok_or_else(|| ApiError::field("path", FieldError::Format(NOT_HIGH_RISK)))?;
-        Operation::parse(method, path, body, summary.map(str::to_owned)).map_err(|why| match why {
+        let found = (context.high_risk)(&method, path.split('?').next().unwrap_or_default());
+        let found = found.ok_or_else(|| ApiError::field("path", FieldError::Format(NOT_HIGH_RISK)))?;
+        let members = serde_json::from_str::<Map<String, Value>>(&body).unwrap_or_default();
+        let unknown = unknown_member(&found.fields, &members, "");
+        let operation = Operation::parse(method, path, body, found.summary.map(str::to_owned));
+        let operation = operation.map_err(|why| match why {
             UnshowableOperation::Path => ApiError::field("path", FieldError::Format(NOT_PLAIN)),
             UnshowableOperation::PathTooLong => ApiError::field("path", FieldError::TooLong(MAX_SHOWN_PATH)),
             UnshowableOperation::Body => ApiError::field("body", FieldError::Format(NOT_SHOWABLE)),
             UnshowableOperation::BodyTooLong => ApiError::field("body", FieldError::TooLong(MAX_SHOWN_BODY)),
-        })
+        })?;
+        match unknown {
+            None => Ok(operation),
+            Some(name) => Err(ApiError::field("body", FieldError::UnknownMember(name))),
+        }
     }
+}
+
+/// A member that an operation does not read, with dots before nested names: the phone would show a value that does not count.
+fn unknown_member(known: &[FieldSpec], members: &Map<String, Value>, within: &str) -> Option<String> {
+    members.iter().find_map(|(name, value)| {
+        let full = format!("{within}{name}");
+        let Some(spec) = known.iter().find(|spec| spec.name == name) else { return Some(full) };
+        match (&spec.kind, value) {
+            (FieldKind::ObjectList(known, _), Value::Array(items)) => items
+                .iter()
+                .enumerate()
+                .find_map(|(place, item)| unknown_member(known, item.as_object()?, &format!("{full}.{place}."))),
+            (FieldKind::TextsByName(known), Value::Object(texts)) => {
+                let unknown = texts.keys().find(|key| !known.contains(&key.as_str()));
+                unknown.map(|key| format!("{full}.{key}"))
+            }
+            _ => None,
+        }
+    })
 }
 
 /// A question that was sent to the caller's phone.

@@ -25,6 +25,8 @@ pub(crate) enum FieldError {
     TooLong(usize),
     CodeOrPassword,
     UnknownFields(Vec<&'static str>),
+    /// A member of a body that its operation does not read.
+    UnknownMember(String),
     NotInteger(u64, u64),
     NotBoolean,
     NotStringList(usize),
@@ -65,6 +67,10 @@ impl FieldError {
                 fixed(["is required unless a code of the platform is sent", "未提供{platform}授权码（code）时必填"])
             }
             Self::UnknownFields(known) => listed(["must have no other fields than ", "只能包含以下字段："], known),
+            Self::UnknownMember(name) => language.of([
+                format!("must not have the member {name}, which the operation does not read"),
+                format!("不得包含该操作不读取的成员 {name}"),
+            ]),
             Self::NotInteger(least, most) => language.of([
                 format!("must be a whole number from {least} to {most}"),
                 format!("必须是 {least} 到 {most} 的整数"),

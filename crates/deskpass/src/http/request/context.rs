@@ -8,6 +8,7 @@ use hyper::http::request::Parts;
 
 use crate::App;
 use crate::config::Language;
+use crate::http::request::fields::FieldSpec;
 use crate::http::request::trace::RequestTrace;
 
 /// The input of extractors and handlers besides the request itself.
@@ -21,8 +22,17 @@ pub(crate) struct RequestContext {
     pub(crate) path_params: Vec<(String, String)>,
     /// Returns the API description. It is made from the route table, which handlers do not import.
     pub(crate) api_description: fn() -> &'static str,
-    /// Returns what an operation of high risk does, in English and Chinese, by its method and path; from the route table, too.
-    pub(crate) high_risk_summary: fn(&str, &str) -> Option<[&'static str; 2]>,
+    /// Returns an operation of high risk by its method and path; from the route table, too.
+    pub(crate) high_risk: fn(&str, &str) -> Option<HighRiskOperation>,
+}
+
+/// An operation of high risk, as the route table has it.
+#[derive(Debug)]
+pub(crate) struct HighRiskOperation {
+    /// What it does, in English and Chinese.
+    pub(crate) summary: [&'static str; 2],
+    /// The members of the body that it reads; none if it reads no body.
+    pub(crate) fields: Vec<FieldSpec>,
 }
 
 impl FromRequestParts<RequestContext> for App {
