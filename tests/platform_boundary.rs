@@ -183,12 +183,15 @@ fn what_a_source_knows_of_a_platform_is_noticed() {
 
 /// What a new platform touches besides its own crate and its simulator: the enum itself (`crates/platform/src/kind.rs`), the settings,
 /// and these. Everything else asks the client.
-const KNOWS_KINDS: [&str; 7] = [
+const KNOWS_KINDS: [&str; 10] = [
     "crates/deskpass/src/app/installation.rs",
     "crates/deskpass/src/app/platform.rs",
     "crates/deskpass/src/app/platform/addresses.rs",
     "crates/deskpass/src/app/platform/verify_file.rs",
+    "crates/deskpass/src/cli/doctor/events.rs",
+    "crates/deskpass/src/config/event_rules.rs",
     "crates/deskpass/src/config/platform_keys.rs",
+    "crates/deskpass/src/config/rules.rs",
     "crates/deskpass/src/config/simulated.rs",
     "crates/deskpass/src/site/platform.rs",
 ];

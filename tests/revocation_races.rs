@@ -143,6 +143,10 @@ fn asked_by(route: &Route) -> Value {
     match route.path {
         // The corporation is that of the caller.
         "/api/admin/roles/user-roles" => json!({ "employee_id": "user01", "roles": ["admin"] }),
+        "/api/admin/roles/temporary" => {
+            json!({ "employee_id": "user01", "role": "agent", "minutes": 30, "reason": "on call" })
+        }
+        "/api/admin/role-rules" => json!({ "rules": [] }),
         path if path.starts_with("/api/admin/oidc-clients") => {
             json!({ "name": "Wiki", "redirect_uris": ["https://wiki.example/"], "algorithm": "ES256" })
         }

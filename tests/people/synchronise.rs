@@ -20,7 +20,8 @@ fn state(app: &TestApp) -> Vec<Vec<String>> {
         "SELECT employee_key, department FROM directory_member ORDER BY employee_key, department",
         "SELECT id, name FROM directory_tag ORDER BY id",
         "SELECT tag, kind, value FROM directory_tag_member ORDER BY tag, kind, value",
-        "SELECT name, state FROM chore ORDER BY name",
+        // Where calls are metered, those of a dry run are counted in the state of the re-check.
+        "SELECT name, state FROM chore WHERE name <> 'recheck' ORDER BY name",
         "SELECT count(*) FROM login_log",
         "SELECT count(*) FROM session",
     ]

@@ -91,7 +91,8 @@ on_every_store! {
             }
             let (made, refused): (Vec<Response>, Vec<Response>) =
                 all.join_all().await.into_iter().partition(|answer| answer.status == 200);
-            refused.iter().for_each(assert_invalid);
+            // A busy database may turn some away; these have no effect either.
+            refused.iter().filter(|answer| answer.status != 503).for_each(assert_invalid);
             assert_eq!((made.len(), keys(&nodes[0])), (1, round));
             // A person may be refused sixty times a minute.
             clock.advance(NEXT_APPROVAL);

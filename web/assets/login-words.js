@@ -56,7 +56,6 @@ learn({
   reason_temporary_role: ['is an administrator for a while only', '管理员角色是临时的'],
   reason_last_admin: ['the last administrator', '最后一名管理员'],
   reason_role_from_rule: ['the role comes from a rule', '角色来自规则'],
-  reason_temporary_role: ['the role is given only for a while', '角色仅为临时授予'],
   reason_would_shut_you_out: ['would lock out the administrator', '会使管理员自己无法使用'],
   reason_signed_out: ['signed out in the meantime', '期间已退出登录'],
   reason_kicked: ['the session was ended in the meantime', '期间会话已被结束'],

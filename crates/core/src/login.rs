@@ -137,15 +137,15 @@ mod tests {
         let is_phone = |text: &str| UserAgent::from_header(text.as_bytes()).is_phone();
         for phone in [
             "Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 wxwork/4.1.22",
-            "Mozilla/5.0 (Linux; Android 14; PGT-AN00) AppleWebKit/537.36 Chrome/116.0 Safari/537.36 AliApp(DingTalk/7.5.10)",
-            "Mozilla/5.0 (Phone; OpenHarmony 5.0; HarmonyOS 5.0) AppleWebKit/537.36 ArkWeb/4.1.6.1 Lark/7.30",
+            "Mozilla/5.0 (Linux; Android 14; PGT-AN00) AppleWebKit/537.36 Chrome/116.0 Safari/537.36 Messenger/7.5.10",
+            "Mozilla/5.0 (Phone; OpenHarmony 5.0; HarmonyOS 5.0) AppleWebKit/537.36 ArkWeb/4.1.6.1 Messenger/7.30",
             "Mozilla/5.0 (iPad; CPU OS 16_0 like Mac OS X) AppleWebKit/605.1.15",
         ] {
             assert!(is_phone(phone), "{phone}");
         }
         for computer in [
             "Mozilla/5.0 (Windows NT 10.0; WOW64) AppleWebKit/537.36 Chrome/108.0 Safari/537.36 wxwork/4.1.22 WindowsWechat",
-            "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Chrome/120.0 Safari/537.36 DingTalk(7.5.10)",
+            "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Chrome/120.0 Safari/537.36 Messenger(7.5.10)",
             "curl/8.5.0",
             "",
         ] {

@@ -21,7 +21,7 @@ pub struct RoleRule {
 pub enum RuleGroup {
     /// A department with all its descendants.
     Department(String),
-    /// A tag: a tag of WeCom, a role of DingTalk, a user group of Feishu.
+    /// A tag. Platforms also call it a role or a user group.
     Tag(String),
 }
 

@@ -90,7 +90,7 @@ pub struct DirectoryDepartment {
     pub name: String,
 }
 
-/// A tag: a group of people across departments. WeCom calls it a tag, DingTalk a role, Feishu a user group.
+/// A tag: a group of people across departments. Platforms also call it a role or a user group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectoryTag {
     /// The id.

@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn only_an_outage_keeps_a_person_due_and_ends_the_pass_soon() {
         let mut failures = Failures::default();
-        let unknown = PlatformError::refused(41012_i64, Meaning::Administrator);
+        let unknown = PlatformError::refused(1_i64, Meaning::Administrator);
         for _ in 1..MAX_REFUSALS {
             assert!(!failures.count(&unknown));
             assert_eq!(failures.problem(), None, "other people may be known");

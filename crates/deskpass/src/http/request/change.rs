@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use deskpass_auth::Refusal;
-use deskpass_core::operation_digest;
+use deskpass_core::{Question, Secret, operation_digest};
 use hyper::HeaderMap;
 use hyper::http::uri::PathAndQuery;
 
@@ -89,7 +89,10 @@ impl Confirmation {
         let accepted = &app.auth.policy.questions;
         match (single_header(headers, "x-otp-code"), single_header(headers, "x-approval")) {
             (Some(_), Some(_)) => Err(Refusal::ApprovalInvalid),
-            (None, Some(approval)) if accepted.accepts_phone => Ok(Self::Approval(approval)),
+            (None, Some(approval)) if accepted.accepts_phone => match Secret::<Question>::parse(&approval) {
+                Ok(_) => Ok(Self::Approval(approval)),
+                Err(_) => Err(Refusal::ApprovalInvalid),
+            },
             (None, Some(_)) => Err(Refusal::OtpNeeded),
             (code, None) if accepted.accepts_otp => Ok(Self::Code(code)),
             (_, None) => Err(Refusal::ApprovalNeeded),

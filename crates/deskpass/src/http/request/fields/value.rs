@@ -180,6 +180,12 @@ impl FieldValue for bool {
     }
 }
 
+/// The integer that a number such as `55.0` means: JSON Schema takes it for one.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked before")]
+fn whole_number(number: f64) -> Option<u64> {
+    (number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number)).then_some(number as u64)
+}
+
 /// An integer within bounds, both inclusive.
 #[derive(Debug)]
 pub(crate) struct BoundedInteger<const LEAST: u64, const MOST: u64>(pub(crate) u64);
@@ -194,7 +200,7 @@ impl<const LEAST: u64, const MOST: u64> FieldValue for BoundedInteger<LEAST, MOS
             // `parse` would also accept a sign.
             GivenValue::Text(text) if text.bytes().all(|c| c.is_ascii_digit()) => text.parse().ok(),
             GivenValue::Text(_) => None,
-            GivenValue::Json(value) => value.as_u64(),
+            GivenValue::Json(value) => value.as_u64().or_else(|| whole_number(value.as_f64()?)),
         };
         let within = number.filter(|number| (LEAST..=MOST).contains(number));
         within.map(Self).ok_or(FieldError::NotInteger(LEAST, MOST))
