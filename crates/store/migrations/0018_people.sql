@@ -20,7 +20,8 @@ CREATE INDEX user_role_by_end ON user_role (until) WHERE until IS NOT NULL;
 CREATE INDEX user_role_by_rule ON user_role (corp_id, employee_key) WHERE by_rule = 1;
 
 -- What the platform sent by itself, by the digest of its de-duplication key. `change` is empty and `due_at` NULL once it is handled; the
--- row stays, so that a second delivery is recognised. Those with `urgent` 1 are handled first. `employee_key` is the person who left
+-- row stays, so that a second delivery is recognised. Those with `urgent` 2, which need no
+-- call to the platform, are handled first, and then those with 1. `employee_key` is the person who left
 -- according to the event; with `to_lock` 1 that person is still to be locked out.
 CREATE TABLE platform_event (
     digest        TEXT   NOT NULL PRIMARY KEY,

@@ -53,7 +53,8 @@ impl Lookups {
 
     /// Where the next synchronisation goes on; `None` at the beginning.
     fn next_after(self) -> Option<String> {
-        if self.remaining == 0 { self.last.or(self.after) } else { None }
+        let stopped_early = self.remaining == 0 || self.failures >= MAX_FAILURES;
+        if stopped_early { self.last.or(self.after) } else { None }
     }
 }
 
@@ -227,6 +228,11 @@ mod tests {
         let mut second = Lookups::new(3, first.next_after());
         assert_eq!(looked_up(&mut second), ["c", "d"]);
         assert_eq!(second.next_after(), None, "then from the beginning");
+        let mut failing = Lookups::new(9, Some("a".to_owned()));
+        assert!(failing.take("b"));
+        failing.failures = MAX_FAILURES;
+        assert!(!failing.take("c"));
+        assert_eq!(failing.next_after().as_deref(), Some("b"), "the platform is down");
         assert_eq!(Lookups::new(0, Some("b".to_owned())).next_after().as_deref(), Some("b"), "none were possible");
     }
 }
