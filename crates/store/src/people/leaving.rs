@@ -102,7 +102,8 @@ fn lift_any(tx: &mut Tx<'_>, employee: &EmployeeKey, at: Timestamp) -> Result<bo
 /// was later: the platform had sent its event before that.
 pub(super) fn lift(tx: &mut Tx<'_>, employee: &EmployeeKey, asked_at: Timestamp) -> Result<bool> {
     let text = "UPDATE employee SET left_at = NULL, left_why = NULL,
-        checked_at = CASE WHEN COALESCE(checked_at, 0) < $3 THEN $3 ELSE checked_at END
+        checked_at = CASE WHEN COALESCE(checked_at, 0) < $3 THEN $3 ELSE checked_at END,
+        tried_at = CASE WHEN COALESCE(tried_at, 0) < $3 THEN $3 ELSE tried_at END
         WHERE corp_id = $1 AND employee_key = $2 AND left_at <= $3";
     if tx.execute(text, &args![employee.corp(), employee.id(), asked_at])? == 0 {
         return Ok(false);

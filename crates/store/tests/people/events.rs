@@ -103,6 +103,7 @@ fn newcomer(id: &str) -> IdentifiedPerson {
         department_id: none.clone(),
         avatar: none.clone(),
         email: none,
+        asked_at: None,
     }
 }
 
@@ -119,6 +120,11 @@ on_every_store! {
         assert!(store.mark_returned(key("late"), at(3_000), entry()).await.unwrap());
         store.upsert_person(newcomer("late"), at(3_500)).await.unwrap();
         assert_eq!(stored(store, &key("late")).await.left, None, "the record is not new any more");
+        // One whom the platform was asked about after the event.
+        receive(store, vec![left_later("three", "asked")]).await;
+        let asked = |at_millis| IdentifiedPerson { asked_at: Some(at(at_millis)), ..newcomer("asked") };
+        store.upsert_person(asked(2_000), at(2_500)).await.unwrap();
+        assert_eq!(stored(store, &key("asked")).await.left, None);
         store.finish_event(digest("two")).await.unwrap();
         store.upsert_person(newcomer("later"), at(9_000)).await.unwrap();
         assert_eq!(stored(store, &key("later")).await.left, None, "the event is over");

@@ -20,6 +20,7 @@ fn identified(id: &str) -> IdentifiedPerson {
         department_id: None,
         avatar: None,
         email: Some("other@example.com".to_owned()),
+        asked_at: None,
     }
 }
 

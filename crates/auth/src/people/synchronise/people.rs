@@ -1,14 +1,15 @@
 //! Follows the people of the directory: their records, those who left, and those who came back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, LeftReason, Person, Timestamp};
 use deskpass_platform::{Department, DirectoryDepartment, Profile};
+use deskpass_store::LeftOutcome;
 use tokio::task::JoinSet;
 
 use super::super::leaver::{departure, departure_of, is_back};
 use super::super::leaver_guard::is_too_many;
-use super::super::pace::Pace;
+use super::super::pace::{LookupPurpose, Pace};
 use super::listing::{ListedMember, Listing};
 use super::report::{SyncReport, SyncStep, UpdatedPerson};
 use super::run::SyncRun;
@@ -148,7 +149,7 @@ impl Auth {
         }
         self.renew(&mut run.lease).await?;
         let asked_at = self.clock.now();
-        match self.paced_profile(&person.employee_id, &mut lookups.pace).await {
+        match self.paced_profile(&person.employee_id, LookupPurpose::Other, &mut lookups.pace).await {
             Ok(profile) => {
                 lookups.failures = 0;
                 Ok(departure_of(person, profile.status).map(|why| (why, asked_at)))
@@ -176,9 +177,14 @@ impl Auth {
         if run.options.dry_run || run.report.halted {
             return Ok(());
         }
+        let mut locked = HashSet::new();
         for (employee, why, asked_at) in &run.leavers {
-            self.mark_left(employee, *why, LeaverSource::Sync, *asked_at).await?;
+            let outcome = self.mark_left(employee, *why, LeaverSource::Sync, *asked_at).await?;
+            if matches!(outcome, LeftOutcome::Ended(_)) {
+                locked.insert(employee);
+            }
         }
+        run.report.left.retain(|(employee, ..)| locked.contains(employee));
         Ok(())
     }
 }
