@@ -124,7 +124,12 @@ impl Auth {
                 }
                 Ok(())
             }
-            StatusEffect::Return => self.mark_returned(key, LeaverSource::SignIn, asked_at).await.map(drop),
+            StatusEffect::Return => {
+                let is_back = self.mark_returned(key, LeaverSource::SignIn, asked_at).await?
+                    || self.store.person(key).await?.is_none_or(|person| person.left.is_none());
+                // Who left a moment ago may have left after the platform was asked.
+                if is_back { Ok(()) } else { Err(refusal.into()) }
+            }
             StatusEffect::Refuse => Err(refusal.into()),
             StatusEffect::Leave(why) => {
                 if person.is_some() {

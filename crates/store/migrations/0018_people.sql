@@ -10,6 +10,9 @@ ALTER TABLE employee ADD COLUMN watched BIGINT NOT NULL DEFAULT 0;
 
 UPDATE employee SET watched = 1 WHERE (corp_id, employee_key) IN (SELECT corp_id, employee_key FROM session);
 
+-- 1 if a first password or device needs an administrator's setup code: the person had one under a former identifier.
+ALTER TABLE agent ADD COLUMN code_needed BIGINT NOT NULL DEFAULT 0;
+
 -- Where a role comes from: assigned by hand, from a rule, or until a time. A row without any of them is deleted. `told_at` is when the
 -- person was told that the role ends soon.
 ALTER TABLE user_role ADD COLUMN by_hand BIGINT NOT NULL DEFAULT 1;

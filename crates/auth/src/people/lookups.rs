@@ -59,7 +59,10 @@ impl Auth {
             state
         };
         self.change_chore_memory(Chore::Recheck, note).await?;
-        tracing::warn!(per_day, "the calls to the platform for following people are used up; they go on tomorrow (UTC)");
+        tracing::warn!(
+            per_day,
+            "the calls to the platform for following people are used up; they go on tomorrow (UTC)"
+        );
         Ok(())
     }
 
