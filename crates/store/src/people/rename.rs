@@ -71,8 +71,8 @@ pub struct Renaming {
 
 impl Store {
     /// Records that a person has another identifier now: the new record gets the roles, the subject, the email address, the links and the
-    /// agent record of the old one, but no password, device, recovery code or known browser, which are deleted: if there was a password or a
-    /// device, another one needs a setup code. What the new identifier had before a departure is deleted, too. The old record is left
+    /// agent record of the old one, but no password, device, recovery code or known browser, which are deleted: if there was a password
+    /// or a device, another one needs a setup code. What the new identifier had before a departure is deleted, too. The old record is left
     /// from then on, and its sessions end; and logs it. `false`, with no change, when there is no such person. If it was recorded before,
     /// nothing changes.
     pub async fn rename_person(&self, renaming: Renaming) -> Result<bool> {
