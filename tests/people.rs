@@ -10,11 +10,16 @@ mod role_rules;
 mod synchronise;
 mod timed_roles;
 
+use std::time::Duration;
+
 use deskpass_auth::{SyncOptions, SyncReport};
 use deskpass_platform::PlatformKind;
 use serde_json::{Value, json};
 
 use crate::harness::{Client, TestApp, development, fragment, platform_kind, request, until};
+
+/// For so long a departure may be newer than an answer of the platform, since the clocks of nodes differ.
+const FRESH: Duration = Duration::from_secs(61);
 
 /// The keys of events, as entered in the console of WeCom and DingTalk.
 const TOKEN: &str = "eventtoken";

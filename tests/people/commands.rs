@@ -40,6 +40,8 @@ async fn an_operator_sees_why_a_person_is_locked_out_and_synchronises() {
     operator.run(&["employee", "enable", "user01"]);
     prints(operator, &["explain", "login", "user01"], &["locked out"]);
     change(&mut client, "user01", &json!({ "state": "active" })).await;
+    // The platform is believed a minute after the departure; an operator at once.
+    operator.succeed(&["employee", "return", "user01"]);
     until("back", async || !operator.succeed(&["explain", "login", "user01"]).contains("locked out")).await;
 
     // What the platform does not tell: a name, and that an account is disabled.

@@ -6,7 +6,7 @@ use deskpass_auth::SyncOptions;
 use deskpass_platform::PlatformKind;
 use serde_json::json;
 
-use super::{Desk, control, synchronise};
+use super::{Desk, FRESH, control, synchronise};
 use crate::harness::{Client, Messenger, StoreBackend, message_text, platform_kind};
 use crate::notices::{inbox, settled};
 
@@ -95,6 +95,7 @@ on_every_store! {
         // Enabled again, they sign in as before.
         assert_eq!(desk.scan_error("user01").await, "disabled");
         desk.change("user01", &json!({ "state": "active" })).await;
+        desk.app.clock.advance(FRESH);
         desk.client.sign_in_by_phone("user01").await;
         assert_eq!(desk.rows("user01"), ["employee_left|recheck; suspended; 1 session(s) ended", "employee_returned|sign_in"]);
     }

@@ -5,7 +5,7 @@ use deskpass_core::LeftReason;
 use deskpass_platform::PlatformKind;
 use serde_json::json;
 
-use super::{Desk, control, synchronise};
+use super::{Desk, FRESH, control, synchronise};
 use crate::harness::{Messenger, TestApp, platform_kind};
 
 const DRY: SyncOptions = SyncOptions { dry_run: true, force: false };
@@ -76,6 +76,7 @@ on_every_platform! {
         assert!(desk.client.is_valid(&here).await);
         assert_eq!(desk.rows("user01"), ["employee_left|sync; left; 1 session(s) ended"]);
         desk.change("user01", &json!({ "state": "active" })).await;
+        desk.app.clock.advance(FRESH);
         let report = synchronise(&desk.app, REAL).await;
         assert_eq!(report.returned, [(desk.app.key("user01"), "Uma User".to_owned())]);
         assert_eq!(desk.left("user01"), "-");

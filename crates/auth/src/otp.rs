@@ -105,7 +105,10 @@ impl Auth {
         bearer: &PartialOrFull,
         setup_code: Option<&str>,
     ) -> Result<DeviceSetup, Error> {
-        self.record_without_device(bearer).await?;
+        let record = self.record_without_device(bearer).await?;
+        if setup_code.is_none() && record.is_some_and(|record| record.code_needed) {
+            return Err(Refusal::SetupCodeWrong.into());
+        }
         let owner = bearer.employee().clone();
         self.require_may_bind_device(bearer, setup_code.is_some())?;
         self.follow_keys().await?;

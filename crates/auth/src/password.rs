@@ -41,6 +41,7 @@ impl Auth {
         let agent = self.enabled_agent(&holder.session().employee).await?.ok_or(Refusal::NotAnAgent)?;
         let (slot, before, counted) = match (&agent.password, &change.old) {
             (Some(_), None) => return Err(Refusal::OldPasswordNeeded.into()),
+            (None, _) if agent.code_needed => return Err(Refusal::SetupCodeWrong.into()),
             (None, _) => {
                 self.require_recent_platform_sign_in(holder.session())?;
                 let slot = self.credential_vault.reserve(Priority::Known, &agent.key)?;

@@ -8,6 +8,7 @@ mod leaver_guard;
 mod lookups;
 mod pace;
 mod recheck;
+mod renaming;
 mod role_rules;
 mod rule_tags;
 mod stored_change;

@@ -13,7 +13,7 @@ use deskpass_platform::{
 use deskpass_store::IdentityLink;
 use tokio::time::timeout;
 
-use crate::departure::departure_of;
+use crate::departure::{CLOCK_DIFFERENCE, departure_of};
 use crate::{Auth, Error, LeaverSource, Refusal};
 
 /// How long a sign-in waits for the user's profile.
@@ -50,7 +50,8 @@ impl Auth {
                 None => {}
             }
         }
-        Ok(PlatformUser::Known(identified_person(key, id.as_str(), profile)))
+        let asked_at = Some(asked_at - CLOCK_DIFFERENCE);
+        Ok(PlatformUser::Known(IdentifiedPerson { asked_at, ..identified_person(key, id.as_str(), profile) }))
     }
 
     /// Refuses a user whose identifier differs from that of an employee in upper and lower case only: keys do not distinguish them,
@@ -123,7 +124,12 @@ impl Auth {
                 }
                 Ok(())
             }
-            StatusEffect::Return => self.mark_returned(key, LeaverSource::SignIn, asked_at).await.map(drop),
+            StatusEffect::Return => {
+                let is_back = self.mark_returned(key, LeaverSource::SignIn, asked_at).await?
+                    || self.store.person(key).await?.is_none_or(|person| person.left.is_none());
+                // Who left a moment ago may have left after the platform was asked.
+                if is_back { Ok(()) } else { Err(refusal.into()) }
+            }
             StatusEffect::Refuse => Err(refusal.into()),
             StatusEffect::Leave(why) => {
                 if person.is_some() {
@@ -147,10 +153,17 @@ impl Auth {
             return Ok(());
         }
         let (mut updated, known) = (who.clone(), self.store.person(&who.key).await?);
-        let is_current = known.is_some_and(|person| {
+        let (mut is_current, mut has_moved) = (false, false);
+        if let Some(person) = known {
             reconcile_department(&person, &mut updated);
-            !person.is_admitted() || changed_fields(&person, &updated).is_empty()
-        });
+            is_current = !person.is_admitted() || changed_fields(&person, &updated).is_empty();
+            has_moved = !is_current && updated.department_id.as_ref().is_some_and(|id| *id != person.department_id);
+        }
+        if has_moved && !self.all_role_rules().await?.is_empty() {
+            // The profile names one department only: which others the person left, the directory says. Before the record is written,
+            // after which nothing shows it any more.
+            self.request_synchronisation().await?;
+        }
         if !is_current {
             self.store.upsert_person(updated, self.clock.now()).await?;
         }
@@ -214,6 +227,7 @@ pub(crate) fn identified_person(key: EmployeeKey, id: &str, profile: Option<Prof
         department_id: None,
         avatar: None,
         email: None,
+        asked_at: None,
     };
     let Some(Profile { name, department, avatar, email, .. }) = profile else { return who };
     (who.name, who.avatar, who.email) = (name, Some(avatar.unwrap_or_default()), email);

@@ -238,6 +238,9 @@ pub struct IdentifiedPerson {
     /// The email address that the corporation assigned, likewise. Records written by nodes of the previous version have none.
     #[serde(default)]
     pub email: Option<String>,
+    /// Events of the platform that arrived by this time are older than what it said here. `None`: nothing is known of it.
+    #[serde(default)]
+    pub asked_at: Option<Timestamp>,
 }
 
 impl IdentifiedPerson {

@@ -1,12 +1,17 @@
 -- What the platform says about people. `left_at` is since when a person may not sign in because of it, apart from `disabled_at`, which an
--- administrator sets; `left_why` is the reason. `checked_at` is when the platform last said that the person is active. `watched` is 1 from
--- a sign-in until the person is found without a session: the platform is asked about these people only.
+-- administrator sets; `left_why` is the reason. `checked_at` is when the platform last said that the person is active, and
+-- `tried_at` when it was last asked, whatever it said. `watched` is 1 from a sign-in until the person is found without a session: the
+-- platform is asked about these people only.
 ALTER TABLE employee ADD COLUMN left_at BIGINT;
 ALTER TABLE employee ADD COLUMN left_why TEXT;
 ALTER TABLE employee ADD COLUMN checked_at BIGINT;
+ALTER TABLE employee ADD COLUMN tried_at BIGINT;
 ALTER TABLE employee ADD COLUMN watched BIGINT NOT NULL DEFAULT 0;
 
 UPDATE employee SET watched = 1 WHERE (corp_id, employee_key) IN (SELECT corp_id, employee_key FROM session);
+
+-- 1 if a first password or device needs an administrator's setup code: the person had one under a former identifier.
+ALTER TABLE agent ADD COLUMN code_needed BIGINT NOT NULL DEFAULT 0;
 
 -- Where a role comes from: assigned by hand, from a rule, or until a time. A row without any of them is deleted. `told_at` is when the
 -- person was told that the role ends soon.
@@ -20,8 +25,8 @@ CREATE INDEX user_role_by_end ON user_role (until) WHERE until IS NOT NULL;
 CREATE INDEX user_role_by_rule ON user_role (corp_id, employee_key) WHERE by_rule = 1;
 
 -- What the platform sent by itself, by the digest of its de-duplication key. `change` is empty and `due_at` NULL once it is handled; the
--- row stays, so that a second delivery is recognised. Those with `urgent` 1 are handled first. `employee_key` is the person who left
--- according to the event; with `to_lock` 1 that person is still to be locked out.
+-- row stays, so that a second delivery is recognised. Those with `urgent` 2, which need no call to the platform, are handled first, and
+-- then those with 1. `employee_key` is the person who left according to the event; with `to_lock` 1 that person is still to be locked out.
 CREATE TABLE platform_event (
     digest        TEXT   NOT NULL PRIMARY KEY,
     change        TEXT   NOT NULL,

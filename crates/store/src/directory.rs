@@ -217,7 +217,7 @@ pub(crate) fn upsert(tx: &mut Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> 
     let is_known = person::exists(tx, &who.key)?;
     person::upsert(tx, who, at)?;
     if !is_known {
-        person::lock_out_leaver(tx, &who.key)?;
+        person::lock_out_leaver(tx, &who.key, who.asked_at)?;
     }
     email::apply(tx, &who.key, &change)?;
     terms::refresh(tx, &who.key)?;

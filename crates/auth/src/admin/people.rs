@@ -58,7 +58,7 @@ impl Administrator<'_> {
         }
         self.require_employee(&employee).await?;
         let entry = self.entry(AuditEvent::EmployeeReturned, &employee, "operator")?;
-        Ok(self.auth.store.mark_returned(employee, entry.at, entry).await?)
+        Ok(self.auth.store.readmit(employee, entry).await?)
     }
 
     /// Replaces the roles of an employee; returns the updated record. Refused if it would remove the last administrator.

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeId, EmployeeKey, LeftReason, Timestamp};
 use deskpass_platform::{InboundError, InboundEvent, InboundReply, InboundRequest, Meaning, MemberStatus, Profile};
-use deskpass_store::{AuditEvent, ClaimedEvent, ReceivedEvent, Renaming};
+use deskpass_store::{AuditEvent, ClaimedEvent, LeftOutcome, ReceivedEvent};
 use tokio::time::timeout;
 
 use super::leaver::{departure, departure_of, is_back};
-use super::pace::Pace;
+use super::pace::{LookupPurpose, Pace};
 use super::stored_change::StoredChange;
 use crate::platform_user::identified_person;
 use crate::{Auth, AuthEvent, Error, EventOutcome, InternalError, LeaverSource};
@@ -57,8 +57,10 @@ struct Leaver {
 
 /// What came of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Handled {
+pub(super) enum Handled {
     Done,
+    /// The answer of the platform may be older than what is recorded, given how far the clocks of nodes may be apart: ask again.
+    TooSoon,
     /// A person left who is not known here. A sign-in that is under way may add the person.
     UnknownLeaver,
 }
@@ -114,7 +116,8 @@ impl Auth {
             received.push(ReceivedEvent {
                 digest,
                 change: text,
-                is_urgent: change.leaver().is_some() || matches!(change, StoredChange::CorporationRemoved { .. }),
+                is_urgent: change.leaver().is_some(),
+                is_immediate: matches!(change, StoredChange::CorporationRemoved { .. } | StoredChange::RangeReduced),
                 leaving: leaving.transpose()?,
                 leaver: leaver.map(|leaver| leaver.key),
             });
@@ -160,6 +163,8 @@ impl Auth {
         let due = self.store.claim_events(now, now + EVENT_RETRY_PAUSE, EVENT_BATCH_SIZE).await?;
         let mut pace = Pace::per_second(LOOKUPS_PER_SECOND);
         for event in &due {
+            // Others may have arrived while the platform was asked.
+            self.lock_waiting_leavers().await?;
             match self.try_event(event, now, &mut pace).await.filter(|_| now.since(event.received_at) < MAX_EVENT_AGE) {
                 None => self.store.finish_event(event.digest).await?,
                 Some(again_at) => self.store.postpone_event(event.digest, again_at).await?,
@@ -205,6 +210,7 @@ impl Auth {
         };
         match handled {
             Ok(Handled::Done) => None,
+            Ok(Handled::TooSoon) => Some(retry_at(now, *tries)),
             Ok(Handled::UnknownLeaver) => next_look_at(*received_at, now, *tries),
             Err(error) => {
                 tracing::info!(%error, %change, "an event of the platform could not be handled yet");
@@ -224,9 +230,9 @@ impl Auth {
             StoredChange::Left { userid }
             | StoredChange::Suspended { userid }
             | StoredChange::OutOfRange { userid } => return self.confirm_leaver(&userid, pace).await,
-            StoredChange::Joined { userid } => self.follow_change(&userid, Some(received_at), pace).await?,
-            StoredChange::Changed { userid } => self.follow_change(&userid, None, pace).await?,
-            StoredChange::Renamed { from, to } => self.follow_rename(&from, &to, pace).await?,
+            StoredChange::Joined { userid } => return self.follow_change(&userid, Some(received_at), pace).await,
+            StoredChange::Changed { userid } => return self.follow_change(&userid, None, pace).await,
+            StoredChange::Renamed { from, to } => return self.follow_rename(&from, &to, pace).await,
             StoredChange::DepartmentChanged { .. } => self.request_synchronisation().await?,
             StoredChange::RangeReduced => self.request_recheck().await?,
             StoredChange::CorporationRemoved { corp_id } => self.remove_corporation(&corp_id).await?,
@@ -238,31 +244,41 @@ impl Auth {
     async fn confirm_leaver(&self, userid: &str, pace: &mut Pace) -> Result<Handled, Error> {
         let Some(key) = self.employee_with(userid).await? else { return Ok(Handled::UnknownLeaver) };
         let asked_at = self.clock.now();
-        let status = self.paced_profile(userid, pace).await?.status;
+        let status = self.paced_profile(userid, LookupPurpose::Departure, pace).await?.status;
         if is_back(status) {
-            self.mark_returned(&key, LeaverSource::Event, asked_at).await?;
-        } else if let Some(why) = departure(status) {
-            // The person may have signed in for the first time while the event arrived.
-            self.mark_left(&key, why, LeaverSource::Event, asked_at).await?;
+            return self.admit(&key, asked_at).await;
         }
-        Ok(Handled::Done)
+        // The person may have signed in for the first time while the event arrived.
+        match departure(status) {
+            Some(why) => self.lock_out(&key, why, asked_at).await,
+            None => Ok(Handled::Done),
+        }
     }
 
     /// Reads the record of a person again, and locks or admits the person by it. `joined_at` is when an event said that the person came.
-    async fn follow_change(&self, userid: &str, joined_at: Option<Timestamp>, pace: &mut Pace) -> Result<(), Error> {
-        let Some(key) = self.employee_with(userid).await? else { return Ok(()) };
+    pub(super) async fn follow_change(
+        &self,
+        userid: &str,
+        joined_at: Option<Timestamp>,
+        pace: &mut Pace,
+    ) -> Result<Handled, Error> {
+        let Some(key) = self.employee_with(userid).await? else { return Ok(Handled::Done) };
+        let metered = self.platform.lookups_per_day().is_some();
+        if metered && joined_at.is_none() {
+            // One synchronisation finds what all such events are about.
+            return self.request_synchronisation().await.map(|()| Handled::Done);
+        }
         let asked_at = self.clock.now();
-        let profile = match self.paced_profile(userid, pace).await {
-            // The calls of the day are used up. One synchronisation finds what all such events are about.
-            Err(error) if self.platform.lookups_per_day().is_some() && is_limited(&error) => {
-                return self.request_synchronisation().await;
+        let profile = match self.paced_profile(userid, LookupPurpose::Other, pace).await {
+            // The calls of the day are used up.
+            Err(error) if metered && is_limited(&error) => {
+                return self.request_synchronisation().await.map(|()| Handled::Done);
             }
             profile => profile?,
         };
-        let Some(person) = self.store.person(&key).await? else { return Ok(()) };
+        let Some(person) = self.store.person(&key).await? else { return Ok(Handled::Done) };
         if let Some(why) = departure_of(&person, profile.status) {
-            self.mark_left(&key, why, LeaverSource::Event, asked_at).await?;
-            return Ok(());
+            return self.lock_out(&key, why, asked_at).await;
         }
         if profile.status == MemberStatus::Unknown
             && let Some(joined_at) = joined_at
@@ -272,43 +288,33 @@ impl Auth {
             self.mark_returned(&key, LeaverSource::Event, joined_at).await?;
         }
         if is_back(profile.status) {
-            if person.left.is_some() {
-                self.mark_returned(&key, LeaverSource::Event, asked_at).await?;
+            if person.left.is_some() && self.admit(&key, asked_at).await? == Handled::TooSoon {
+                return Ok(Handled::TooSoon);
             }
             self.update_record(key, userid, profile).await?;
         }
-        Ok(())
+        Ok(Handled::Done)
+    }
+
+    /// Admits a person who is back, unless the departure may be newer than the answer.
+    async fn admit(&self, key: &EmployeeKey, asked_at: Timestamp) -> Result<Handled, Error> {
+        if self.mark_returned(key, LeaverSource::Event, asked_at).await? {
+            return Ok(Handled::Done);
+        }
+        let is_locked = self.store.person(key).await?.is_some_and(|person| person.left.is_some());
+        Ok(if is_locked { Handled::TooSoon } else { Handled::Done })
+    }
+
+    /// Locks a person who left, unless another answer may be newer.
+    async fn lock_out(&self, key: &EmployeeKey, why: LeftReason, asked_at: Timestamp) -> Result<Handled, Error> {
+        let outcome = self.mark_left(key, why, LeaverSource::Event, asked_at).await?;
+        Ok(if outcome == LeftOutcome::ActiveSince { Handled::TooSoon } else { Handled::Done })
     }
 
     /// Updates the record of a member. The profile names one department and no tags, so rules may need a synchronisation.
     async fn update_record(&self, key: EmployeeKey, userid: &str, profile: Profile) -> Result<(), Error> {
         self.update_person(&identified_person(key, userid, Some(profile))).await?;
         if self.all_role_rules().await?.is_empty() { Ok(()) } else { self.request_synchronisation().await }
-    }
-
-    /// Gives a person who has another identifier the roles of the former one. Whether the person is admitted, the platform says.
-    async fn follow_rename(&self, from: &str, to: &str, pace: &mut Pace) -> Result<(), Error> {
-        let Ok(to_id) = EmployeeId::parse(to) else { return Ok(()) };
-        let Some(from) = self.employee_with(from).await? else { return Ok(()) };
-        let new = self.resolve_key(None, &to_id);
-        if from == new {
-            return self.follow_change(to, None, pace).await;
-        }
-        let asked_at = self.clock.now();
-        let profile = self.paced_profile(to, pace).await?;
-        let Some(person) = self.store.person(&from).await? else { return Ok(()) };
-        let (is_active, why) = (is_back(profile.status), departure_of(&person, profile.status));
-        let leaving = why.map(|why| self.leaving(&new, why, LeaverSource::Event, Some(asked_at))).transpose()?;
-        let now = self.clock.now();
-        let entry = self.service_entry(AuditEvent::EmployeeRenamed, &from, now, LeaverSource::Event.name())?;
-        let (who, deny_until) = (identified_person(new, to, Some(profile)), self.deny_until(now));
-        let (renamed, to) = (from.clone(), who.clone());
-        let renaming = Renaming { from: renamed, to, asked_at, is_active, leaving, deny_until, entry };
-        if self.store.rename_person(renaming).await? {
-            tracing::info!(employee = %from, renamed = %who.key, "an employee has another identifier at the platform");
-            self.apply_rules_to(&who).await?;
-        }
-        Ok(())
     }
 
     /// Locks the people of a corporation that is no longer connected.
@@ -326,7 +332,7 @@ impl Auth {
     }
 
     /// The employee with this identifier of the platform; `None` if there is none here.
-    async fn employee_with(&self, userid: &str) -> Result<Option<EmployeeKey>, Error> {
+    pub(super) async fn employee_with(&self, userid: &str) -> Result<Option<EmployeeKey>, Error> {
         let Ok(id) = EmployeeId::parse(userid) else { return Ok(None) };
         let key = self.resolve_key(None, &id);
         let person = self.store.person(&key).await?;

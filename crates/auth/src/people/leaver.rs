@@ -5,6 +5,7 @@ use deskpass_store::{AuditEvent, Leaving, LeftOutcome, LogEntry};
 
 use crate::{Auth, AuthEvent, Error, LeaverSource, Refusal, TokenError};
 
+use crate::departure::CLOCK_DIFFERENCE;
 pub(super) use crate::departure::{departure, departure_of, is_back};
 
 impl Auth {
@@ -33,7 +34,7 @@ impl Auth {
         Ok(Leaving { employee: employee.clone(), why, deny_until: self.deny_until(now), asked_at, entry })
     }
 
-    /// Locks a person who left, and ends the person's sessions; `false` if that changes nothing. `asked_at` is just before the platform
+    /// Locks a person who left, and ends the person's sessions. `asked_at` is just before the platform
     /// was asked: if it said since then that the person is active, the older answer does not count.
     pub(crate) async fn mark_left(
         &self,
@@ -41,12 +42,14 @@ impl Auth {
         why: LeftReason,
         source: LeaverSource,
         asked_at: Timestamp,
-    ) -> Result<bool, Error> {
+    ) -> Result<LeftOutcome, Error> {
         let leaving = self.leaving(employee, why, source, Some(asked_at))?;
-        let LeftOutcome::Ended(sessions) = self.store.mark_left(leaving).await? else { return Ok(false) };
-        self.note_left(employee, why, source);
-        tracing::debug!(%employee, sessions, "sessions of an employee who left ended");
-        Ok(true)
+        let outcome = self.store.mark_left(leaving).await?;
+        if let LeftOutcome::Ended(sessions) = outcome {
+            self.note_left(employee, why, source);
+            tracing::debug!(%employee, sessions, "sessions of an employee who left ended");
+        }
+        Ok(outcome)
     }
 
     /// Logs and counts a person who left.
@@ -55,8 +58,8 @@ impl Auth {
         self.observer.notify(AuthEvent::PersonLeft(source));
     }
 
-    /// Admits a person again whom the platform knows again; `false` if the person had not left, or left after the platform was asked, at
-    /// `asked_at`. What an administrator did stays.
+    /// Admits a person again whom the platform knows again; `false` if the person had not left, or may have left after the platform was
+    /// asked, at `asked_at`. What an administrator did stays.
     pub(crate) async fn mark_returned(
         &self,
         employee: &EmployeeKey,
@@ -64,7 +67,7 @@ impl Auth {
         asked_at: Timestamp,
     ) -> Result<bool, Error> {
         let entry = self.service_entry(AuditEvent::EmployeeReturned, employee, self.clock.now(), source.name())?;
-        let returned = self.store.mark_returned(employee.clone(), asked_at, entry).await?;
+        let returned = self.store.mark_returned(employee.clone(), asked_at - CLOCK_DIFFERENCE, entry).await?;
         if returned {
             tracing::info!(%employee, source = source.name(), "an employee came back at the platform");
         }

@@ -27,6 +27,15 @@ impl Pace {
     }
 }
 
+/// What a lookup is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LookupPurpose {
+    /// Finding out whether a person left. Half of the lookups of a day are kept for it.
+    Departure,
+    /// Anything else.
+    Other,
+}
+
 /// Counts the calls of a day, where the platform meters calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -36,6 +45,8 @@ pub(super) struct DailyBudget {
     used: u32,
     /// The calls for listings that are not paid for. Up to half of each day's lookups pays for them.
     debt: u32,
+    /// Whether the log says that no lookup is left on that day.
+    noted: bool,
 }
 
 impl DailyBudget {
@@ -43,6 +54,23 @@ impl DailyBudget {
     pub(super) fn remaining(self, now: Timestamp, per_day: u32) -> u32 {
         let today = self.on(now, per_day);
         per_day.saturating_sub(today.used).saturating_sub(today.debt.min(share(per_day)))
+    }
+
+    /// How many of them are left for other purposes than finding out who left: half of them are kept for that.
+    pub(super) fn unreserved(self, now: Timestamp, per_day: u32) -> u32 {
+        let today = self.on(now, per_day);
+        let available = per_day.saturating_sub(today.debt.min(share(per_day)));
+        available.saturating_sub(today.used).saturating_sub(available / 2)
+    }
+
+    /// Notes that no lookup is left today.
+    pub(super) fn note_empty(&mut self, now: Timestamp, per_day: u32) {
+        *self = Self { noted: true, ..self.on(now, per_day) };
+    }
+
+    /// Whether that was noted today.
+    pub(super) fn is_noted(self, now: Timestamp, per_day: u32) -> bool {
+        self.on(now, per_day).noted
     }
 
     /// Counts a lookup.
@@ -68,7 +96,7 @@ impl DailyBudget {
         // After a step back of the clock the counts go on.
         let Some(days) = day.checked_sub(self.day).filter(|days| *days > 0) else { return self };
         let paid = u32::try_from(days).unwrap_or(u32::MAX).saturating_mul(share(per_day));
-        Self { day, used: 0, debt: self.debt.saturating_sub(paid) }
+        Self { day, used: 0, debt: self.debt.saturating_sub(paid), noted: false }
     }
 }
 
@@ -96,6 +124,19 @@ mod tests {
         assert_eq!(budget.remaining(now + HOUR * 24, 2), 2, "the next day");
         budget.spend(now + HOUR * 24, 2);
         assert_eq!(budget.remaining(now + HOUR * 25, 2), 1);
+    }
+
+    #[test]
+    fn half_of_a_budget_is_for_finding_out_who_left() {
+        let now = Timestamp::from_millis(5 * MILLIS_PER_DAY);
+        let mut budget = DailyBudget::default();
+        assert_eq!(budget.unreserved(now, 100), 50);
+        (0..50).for_each(|_| budget.spend(now, 100));
+        assert_eq!((budget.unreserved(now, 100), budget.remaining(now, 100)), (0, 50));
+        budget.note_empty(now, 100);
+        assert!(budget.is_noted(now, 100) && !budget.is_noted(now + HOUR * 24, 100), "once a day");
+        budget.spend_on_listing(now + HOUR * 24, 100, 500);
+        assert_eq!(budget.unreserved(now + HOUR * 24, 100), 25, "half of what the listing leaves");
     }
 
     /// However large the directory is, in the long run there are no more calls than the platform allows.

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use deskpass_core::{ClientInfo, EmployeeKey, LeftReason, Timestamp};
 use deskpass_platform::{Error as PlatformError, Identity, Meaning, Profile};
-use deskpass_store::{Chore, Notice, NoticeSubject, SignInReference};
+use deskpass_store::{Chore, LeftOutcome, Notice, NoticeSubject, SignInReference};
 use serde::{Deserialize, Serialize};
 
 use super::chore_lease::ChoreLease;
 use super::leaver::departure_of;
 use super::leaver_guard::LeaverGuard;
-use super::pace::{DailyBudget, Pace};
+use super::pace::{DailyBudget, LookupPurpose, Pace};
 use crate::notice::MAX_NOTIFIED_ADMINS;
 use crate::{Auth, AuthEvent, Error, InternalError, LeaverSource, PersonCheckOutcome};
 
@@ -58,6 +58,8 @@ struct Pass {
     checked: usize,
     /// Those who were checked and are not recorded yet, and when the platform was asked.
     settled: Vec<(EmployeeKey, Timestamp)>,
+    /// The same of those whom the platform refused to tell about.
+    tried: Vec<(EmployeeKey, Timestamp)>,
     leavers: Vec<Leaver>,
 }
 
@@ -97,14 +99,14 @@ impl Auth {
     pub async fn recheck(&self) -> Result<usize, Error> {
         let Some(period) = self.policy.people.recheck_period else { return Ok(0) };
         let (now, state) = (self.clock.now(), self.recheck_state().await?);
-        let (before, left) = (state.due_before(now, period), self.lookups_left().await?);
+        let (before, left) = (state.due_before(now, period), self.lookups_left(LookupPurpose::Departure).await?);
         // Read first: usually nobody is due, and a claim is a write.
         if left == 0 || self.people_due(before, 1).await?.is_empty() {
             return Ok(0);
         }
         let Some(lease) = self.claim(Chore::Recheck, RECHECK_LEASE).await? else { return Ok(0) };
-        let (checked, settled, leavers) = (0, Vec::new(), Vec::new());
-        let mut pass = Pass { lease, guard: state.guard, checked, settled, leavers };
+        let (settled, tried, leavers) = (Vec::new(), Vec::new(), Vec::new());
+        let mut pass = Pass { lease, guard: state.guard, checked: 0, settled, tried, leavers };
         let due = self.people_due(before, left.min(MAX_PEOPLE_PER_PASS)).await?;
         let ran = self.run_pass(&mut pass, due).await;
         let Pass { lease, guard, checked, .. } = pass;
@@ -140,7 +142,7 @@ impl Auth {
     async fn run_pass(&self, pass: &mut Pass, due: Vec<(EmployeeKey, String)>) -> Result<(), Error> {
         let (mut pace, mut failures) = (Pace::per_second(LOOKUPS_PER_SECOND), Failures::default());
         for (employee, userid) in due {
-            if !self.take_lookup().await? {
+            if !self.take_lookup(LookupPurpose::Departure).await? {
                 break;
             }
             pace.wait().await;
@@ -155,7 +157,7 @@ impl Auth {
                     self.observer.notify(AuthEvent::PersonChecked(PersonCheckOutcome::Failed));
                     if !failures.count(&error) {
                         // Asked about again after a period.
-                        pass.settled.push((employee, asked_at));
+                        pass.tried.push((employee, asked_at));
                     }
                 }
                 Err(error) => return Err(error),
@@ -164,7 +166,7 @@ impl Auth {
                 tracing::warn!(problem, "re-check stopped; nobody is locked out for it");
                 break;
             }
-            if pass.settled.len() + pass.leavers.len() >= BATCH_SIZE {
+            if pass.settled.len() + pass.tried.len() + pass.leavers.len() >= BATCH_SIZE {
                 self.settle_batch(pass).await?;
             }
         }
@@ -199,21 +201,25 @@ impl Auth {
     /// Records those who were checked, and locks those who left, unless so many did.
     async fn settle_batch(&self, pass: &mut Pass) -> Result<(), Error> {
         self.renew(&mut pass.lease).await?;
-        self.mark_all_checked(std::mem::take(&mut pass.settled)).await?;
+        if let Some((employees, asked_at)) = first_asked(std::mem::take(&mut pass.settled)) {
+            self.store.mark_checked(employees, asked_at).await?;
+        }
+        self.mark_all_tried(std::mem::take(&mut pass.tried)).await?;
         if pass.guard.may_lock() {
             for (employee, why, asked_at) in std::mem::take(&mut pass.leavers) {
-                self.mark_left(&employee, why, LeaverSource::Recheck, asked_at).await?;
-                self.observer.notify(AuthEvent::PersonChecked(PersonCheckOutcome::Left));
+                let outcome = self.mark_left(&employee, why, LeaverSource::Recheck, asked_at).await?;
+                if matches!(outcome, LeftOutcome::Ended(_)) {
+                    self.observer.notify(AuthEvent::PersonChecked(PersonCheckOutcome::Left));
+                }
             }
         }
         Ok(())
     }
 
-    /// Records people as checked when the platform was asked about the first of them: one transaction has one time.
-    async fn mark_all_checked(&self, checked: Vec<(EmployeeKey, Timestamp)>) -> Result<(), Error> {
-        let Some(asked_at) = checked.iter().map(|(_, asked_at)| *asked_at).min() else { return Ok(()) };
-        let employees = checked.into_iter().map(|(employee, _)| employee).collect();
-        Ok(self.store.mark_checked(employees, asked_at).await?)
+    /// Records that the platform was asked about people, and did not say that they are active.
+    async fn mark_all_tried(&self, tried: Vec<(EmployeeKey, Timestamp)>) -> Result<(), Error> {
+        let Some((employees, asked_at)) = first_asked(tried) else { return Ok(()) };
+        Ok(self.store.mark_tried(employees, asked_at).await?)
     }
 
     /// Does not lock people because too many seem to have left.
@@ -230,7 +236,7 @@ impl Auth {
              platform, then run `deskpass sync --dry-run` and `deskpass sync --force`"
         );
         // They are asked about again after a period, and not every minute.
-        self.mark_all_checked(held.into_iter().map(|(employee, _, asked_at)| (employee, asked_at)).collect()).await?;
+        self.mark_all_tried(held.into_iter().map(|(employee, _, asked_at)| (employee, asked_at)).collect()).await?;
         if pass.guard.halt(now) { self.tell_of_many_leavers(leaving).await } else { Ok(()) }
     }
 
@@ -258,6 +264,12 @@ impl Auth {
         let reset = |state: RecheckState| RecheckState { guard: LeaverGuard::default(), ..state };
         self.change_chore_memory(Chore::Recheck, reset).await.map(drop)
     }
+}
+
+/// The people, and when the platform was asked about the first of them: one transaction has one time.
+fn first_asked(people: Vec<(EmployeeKey, Timestamp)>) -> Option<(Vec<EmployeeKey>, Timestamp)> {
+    let asked_at = people.iter().map(|(_, asked_at)| *asked_at).min()?;
+    Some((people.into_iter().map(|(employee, _)| employee).collect(), asked_at))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use deskpass_platform::Error as PlatformError;
 use deskpass_store::{DirectoryChange, KnownTagMember, LimitSubject};
 
 use super::lookups::no_calls_left;
-use super::pace::Pace;
+use super::pace::{LookupPurpose, Pace};
 use crate::{Auth, Error, InternalError, Refusal};
 
 const CALLS_PER_SECOND: u32 = 10;
@@ -146,7 +146,7 @@ impl TagCalls {
     /// Waits until a call may begin.
     async fn begin(&mut self, auth: &Auth) -> Result<(), Error> {
         self.remaining = self.remaining.checked_sub(1).ok_or_else(too_many)?;
-        if !auth.take_lookup().await? {
+        if !auth.take_lookup(LookupPurpose::Other).await? {
             return Err(no_calls_left().into());
         }
         self.pace.wait().await;

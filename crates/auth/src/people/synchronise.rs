@@ -203,7 +203,8 @@ impl Auth {
         let (directory, mut losses) = (listing.memberships(), RoleLosses::default());
         let mut subjects = RuleSubjects::of(self).await?;
         while let Some(page) = subjects.next(self).await? {
-            for subject in page {
+            // Who may not sign in loses nothing, and must not hide what others lose.
+            for subject in page.into_iter().filter(|subject| subject.is_admitted) {
                 let after = directory.of(self.subject_member(&subject), &subject.memberships);
                 losses.count(subject.by_rule, subject.memberships.roles(rules), after.roles(rules));
             }

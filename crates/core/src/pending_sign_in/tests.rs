@@ -23,6 +23,7 @@ fn claim(phone: u8) -> PhoneClaim {
         department_id: None,
         avatar: None,
         email: None,
+        asked_at: None,
     };
     PhoneClaim { confirm: digest(phone), who, phone: visitor(), opened_by_page: false, shown: false }
 }

@@ -49,6 +49,7 @@ fn render(notice: &Notice, zone: &TimeZone) -> String {
         NoticeSubject::ApprovalRefused => approval_refused(zone, notice),
         NoticeSubject::CallerRefused => caller_refused(zone, notice),
         NoticeSubject::ManyLeavers => many_leavers(notice),
+        NoticeSubject::SetupCodeNeeded => setup_code_needed(notice),
     };
     // The reference distinguishes two notices of the same second, also for the platform, which drops duplicate messages.
     let start = notice.id.len().saturating_sub(Reference::DIGITS);
@@ -182,6 +183,20 @@ fn caller_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
         ),
         format!(
             "{chinese}：{who_chinese}（{at}）。可能有人试图通过电话骗取访问权限，请提醒坐席，并检查该员工的账号是否有变更。"
+        ),
+    ]
+}
+
+/// A notice for administrators about a person with credentials who has another identifier.
+fn setup_code_needed(notice: &Notice) -> [String; 2] {
+    let [english, chinese] = notice.about.as_ref().map_or(["an employee", "有员工"], |about| [&*about.who; 2]);
+    [
+        format!(
+            "the platform gave an employee another identifier ({english}). Their password and authenticator were deleted, \
+             and new ones need a setup code. Ask the employee in person before you make one."
+        ),
+        format!(
+            "平台更改了一名员工的账号（{chinese}）。其密码和身份验证器已删除，重新设置须使用设置码。请先当面向本人确认，再生成设置码。"
         ),
     ]
 }

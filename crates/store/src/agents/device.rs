@@ -135,7 +135,7 @@ const BEGIN_BINDING: &str = "UPDATE agent SET otp_pending = $3, otp_pending_unti
 const BIND_DEVICE: &str =
     "UPDATE agent SET otp_secret = otp_pending, otp_bound_at = $4, otp_proven = $5, otp_verified_at = $4,
     otp_step = $6, otp_pending = NULL, otp_pending_until = NULL, otp_pending_by = NULL, otp_setup_code = NULL,
-    otp_setup_code_until = NULL WHERE corp_id = $1 AND employee_key = $2
+    otp_setup_code_until = NULL, code_needed = 0 WHERE corp_id = $1 AND employee_key = $2
     AND otp_secret IS NULL AND otp_pending = $3 AND otp_pending_until > $4";
 const USE_TOTP_STEP: &str = "UPDATE agent SET otp_step = $4, otp_verified_at = $5,
     otp_proven = CASE WHEN $6 = 1 THEN 1 ELSE otp_proven END
@@ -145,7 +145,8 @@ const UNBIND_DEVICE: &str =
     otp_step = 0 WHERE corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
 
 impl Store {
-    /// Replaces the pending device; `false`, with no change, when a device is bound or the employee may not have one.
+    /// Replaces the pending device; `false`, with no change, when a device is bound, the employee may not have one, or needs a setup
+    /// code.
     pub async fn begin_device(
         &self,
         by: ChangeAuthor,
@@ -154,7 +155,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, ChangeError> {
         let PendingDevice { sealed, until, by: token } = pending;
-        let text = format!("{BEGIN_BINDING} AND {}", may_have_device());
+        let text = format!("{BEGIN_BINDING} AND code_needed = 0 AND {}", may_have_device());
         let begun = move |tx: &mut Tx<'_>| {
             ensure_row(tx, &key, now)?;
             tx.execute(&text, &args![key.corp(), key.id(), &*sealed, until, token])

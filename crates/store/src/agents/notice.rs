@@ -72,6 +72,8 @@ named_enum! {
         CallerRefused = "caller_refused",
         /// More people than usual would have left at once, and none of them was locked out. For administrators.
         ManyLeavers = "many_leavers",
+        /// A person with a password or a device has another identifier, and needs a setup code for another one. For administrators.
+        SetupCodeNeeded = "setup_code_needed",
     }
 }
 

@@ -38,7 +38,7 @@ debug_only!(NewPassword, employee);
 /// The condition for setting a new password.
 #[derive(Clone)]
 pub enum PasswordPrecondition {
-    /// There is no password.
+    /// There is no password, and a first one needs no setup code.
     NoPassword,
     /// The old password has this hash.
     Hash(String),
@@ -116,14 +116,15 @@ impl Store {
 
 /// Stores the new hash if the precondition holds.
 fn replace(tx: &Tx<'_>, new: &NewPassword) -> Result<bool> {
-    let (condition, value) = match &new.precondition {
-        PasswordPrecondition::NoPassword => ("password_hash IS NULL", None),
-        PasswordPrecondition::Hash(old) => ("password_hash = $5", Some(SqlValue::from(&**old))),
+    let (also, condition, value) = match &new.precondition {
+        PasswordPrecondition::NoPassword => ("", "password_hash IS NULL AND code_needed = 0", None),
+        PasswordPrecondition::Hash(old) => ("", "password_hash = $5", Some(SqlValue::from(&**old))),
         PasswordPrecondition::SetupCode(code) => {
-            ("setup_code = $5 AND setup_code_until > $4", Some(SqlValue::from(*code)))
+            let condition = "setup_code = $5 AND setup_code_until > $4";
+            (", code_needed = 0", condition, Some(SqlValue::from(*code)))
         }
     };
-    let text = format!("{SET_PASSWORD} WHERE {ENABLED_AGENT} AND {condition}");
+    let text = format!("{SET_PASSWORD}{also} WHERE {ENABLED_AGENT} AND {condition}");
     let values = args![new.employee.corp(), new.employee.id(), &*new.hash, new.at].into_iter().chain(value);
     Ok(tx.execute(&text, &values.collect::<Vec<_>>())? == 1)
 }

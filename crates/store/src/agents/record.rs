@@ -27,6 +27,8 @@ pub struct Agent {
     pub created_at: Timestamp,
     /// Hash of the agent's password, if there is one.
     pub password: Option<String>,
+    /// Whether a first password or device needs an administrator's setup code, since the person had one under a former identifier.
+    pub code_needed: bool,
     /// The bound one-time-password device, if there is one.
     pub device: Option<Device>,
     /// The pending device.
@@ -80,7 +82,7 @@ const COLUMNS: &str = "SELECT a.corp_id, a.employee_key, a.role_id, a.disabled_a
     a.otp_secret, a.otp_bound_at, a.otp_verified_at, a.otp_step, a.otp_proven, a.otp_pending, a.otp_pending_until,
     a.setup_code_until, (SELECT COUNT(*) FROM recovery_code r WHERE r.corp_id = a.corp_id
     AND r.employee_key = a.employee_key), a.otp_pending_by, a.otp_setup_code_until, e.employee_id, e.name,
-    COALESCE(e.disabled_at, e.left_at), a.device_only
+    COALESCE(e.disabled_at, e.left_at), a.device_only, a.code_needed
     FROM agent a JOIN employee e ON e.corp_id = a.corp_id AND e.employee_key = a.employee_key";
 
 impl Store {
@@ -261,6 +263,7 @@ fn agent(row: &Row<'_>) -> Result<Agent> {
         disabled: !row.is_null(3)?,
         created_at: row.timestamp(4)?,
         password: row.maybe_text(5)?,
+        code_needed: row.int(21)? != 0,
         device: Device::read(row, 6)?,
         pending: PendingDevice::read(row, 11, 15)?,
         setup_code_until: row.maybe_timestamp(13)?,

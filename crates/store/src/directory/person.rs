@@ -72,14 +72,16 @@ pub(super) fn exists(sql: &Sql<'_>, key: &EmployeeKey) -> Result<bool> {
 }
 
 /// Locks out a new employee of whom an event that is not handled yet says that they left: a sign-in may have begun before it. When
-/// the event is handled, the platform is asked.
-pub(super) fn lock_out_leaver(tx: &Tx<'_>, key: &EmployeeKey) -> Result<()> {
-    let event = "FROM platform_event v WHERE v.corp_id = $1 AND v.employee_key = $2 AND v.due_at IS NOT NULL";
+/// the event is handled, the platform is asked. Events by `asked_at` are older than what the platform said about the employee.
+pub(super) fn lock_out_leaver(tx: &Tx<'_>, key: &EmployeeKey, asked_at: Option<Timestamp>) -> Result<()> {
+    let event = "FROM platform_event v WHERE v.corp_id = $1 AND v.employee_key = $2 AND v.due_at IS NOT NULL
+        AND v.received_at > $4";
+    let asked_at = asked_at.unwrap_or(Timestamp::from_millis(i64::MIN));
     let text = format!(
         "UPDATE employee SET left_at = (SELECT MAX(v.received_at) {event}), left_why = $3
          WHERE corp_id = $1 AND employee_key = $2 AND EXISTS (SELECT 1 {event})"
     );
-    tx.execute(&text, &args![key.corp(), key.id(), LeftReason::Left.name()]).map(drop)
+    tx.execute(&text, &args![key.corp(), key.id(), LeftReason::Left.name(), asked_at]).map(drop)
 }
 
 /// Assigns a role by hand, for good. It changes nothing if the role was assigned so before.

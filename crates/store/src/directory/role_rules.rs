@@ -37,6 +37,8 @@ pub struct RuleSubject {
     pub employee_id: String,
     /// Display name.
     pub name: String,
+    /// Whether the person may sign in: neither disabled nor gone.
+    pub is_admitted: bool,
     /// The roles held.
     pub held: Roles,
     /// Those of them that a rule gives.
@@ -169,11 +171,12 @@ fn apply(
         lock_administration(tx)?;
     }
     lock_employee(tx, key)?;
-    let mut outcome = RuleRolesOutcome::default();
+    let (mut outcome, mut is_changed) = (RuleRolesOutcome::default(), false);
     let Some(listed) = find(tx, key)? else { return Ok(outcome) };
     let origins = origins(tx, key)?;
     for role in roles.iter().filter(|role| !by_rule(&origins).holds(*role)) {
         give(tx, key, role)?;
+        is_changed = true;
         if !listed.person.roles.holds(role) {
             outcome.gained = outcome.gained.with(role);
         }
@@ -183,14 +186,20 @@ fn apply(
         let counts = origin.role == Role::Admin && !origin.by_hand && listed.person.is_admitted();
         if counts && is_last_admin(tx, key)? {
             outcome.kept_last_admin = true;
-        } else if take(tx, key, origin.role)? {
+            continue;
+        }
+        is_changed = true;
+        if take(tx, key, origin.role)? {
             outcome.lost = outcome.lost.with(origin.role);
         }
+    }
+    if is_changed {
+        // Also when no role is gained or lost: without a rule, a role may end by itself, and the cached record says when.
+        tx.record_change(CacheChange::Person(key.clone()));
     }
     if outcome.gained.is_empty() && outcome.lost.is_empty() {
         return Ok(outcome);
     }
-    tx.record_change(CacheChange::Person(key.clone()));
     // Before the grants, as when roles are set by hand.
     end_sessions_of(tx, key, SessionScope::WithDefaultRole, (EndReason::Kicked, deny_until), entry.at)?;
     for role in outcome.lost.iter() {
@@ -231,10 +240,11 @@ fn memberships(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Memberships> {
 
 fn subjects(sql: &Sql<'_>, page: &SubjectPage, tree: &DirectoryTree) -> Result<Vec<RuleSubject>> {
     let (corp, after) = (&*page.corp, page.after.as_deref().unwrap_or_default());
-    let text = "SELECT employee_key, employee_id, name FROM employee
+    let text = "SELECT employee_key, employee_id, name, COALESCE(disabled_at, left_at) FROM employee
         WHERE corp_id = $1 AND employee_key > $2 ORDER BY employee_key LIMIT $3";
-    let people =
-        sql.rows(text, &args![corp, after, page.limit], |row| Ok((row.text(0)?, row.text(1)?, row.text(2)?)))?;
+    let people = sql.rows(text, &args![corp, after, page.limit], |row| {
+        Ok((row.text(0)?, row.text(1)?, row.text(2)?, row.is_null(3)?))
+    })?;
     let Some((last, ..)) = people.last() else { return Ok(Vec::new()) };
     let range = args![corp, after, &**last];
     let text = "SELECT employee_key, role_id, by_rule FROM user_role
@@ -246,11 +256,12 @@ fn subjects(sql: &Sql<'_>, page: &SubjectPage, tree: &DirectoryTree) -> Result<V
         *by_rule = if is_by_rule { by_rule.with(role) } else { *by_rule };
     }
     let (departments, tags) = direct_groups(sql, &range, page.exact)?;
-    let subject = |(id, employee_id, name): (String, String, String)| {
+    let subject = |(id, employee_id, name, is_admitted): (String, String, String, bool)| {
         let of = |groups: &HashMap<String, Vec<String>>| groups.get(&id).cloned().unwrap_or_default();
         let memberships = tree.memberships(&of(&departments), &of(&tags));
         let (held, by_rule) = roles.get(&id).copied().unwrap_or_default();
-        RuleSubject { key: EmployeeKey::from_parts(corp, &id), employee_id, name, held, by_rule, memberships }
+        let key = EmployeeKey::from_parts(corp, &id);
+        RuleSubject { key, employee_id, name, is_admitted, held, by_rule, memberships }
     };
     Ok(people.into_iter().map(subject).collect())
 }

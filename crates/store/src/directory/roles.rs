@@ -161,7 +161,7 @@ pub(super) fn revoke(
 
 /// Finds those of these roles that a rule gives, takes back what was assigned by hand beside the rule, and logs that; returns the
 /// first of them. The caller holds the lock of the employee.
-fn leave_to_rules(tx: &Tx<'_>, key: &EmployeeKey, revoked: Roles, entry: &LogEntry) -> Result<Option<Role>> {
+fn leave_to_rules(tx: &mut Tx<'_>, key: &EmployeeKey, revoked: Roles, entry: &LogEntry) -> Result<Option<Role>> {
     let from_rules: Vec<_> = origins(tx, key)?.into_iter().filter(|it| it.by_rule && revoked.holds(it.role)).collect();
     let assigned: Roles = from_rules.iter().filter(|it| it.by_hand || it.until.is_some()).map(|it| it.role).collect();
     let text = "UPDATE user_role SET by_hand = 0, until = NULL, reason = NULL, told_at = NULL
@@ -170,6 +170,7 @@ fn leave_to_rules(tx: &Tx<'_>, key: &EmployeeKey, revoked: Roles, entry: &LogEnt
         tx.execute(text, &args![key.corp(), key.id(), role])?;
     }
     if !assigned.is_empty() {
+        tx.record_change(CacheChange::Person(key.clone()));
         entry.clone().with_detail(format!("{} stays: from a rule", describe(assigned))).write(tx)?;
     }
     Ok(from_rules.first().map(|origin| origin.role))

@@ -121,6 +121,7 @@ fn end(tx: &mut Tx<'_>, due: &DueRole, now: Timestamp, entry: &LogEntry) -> Resu
     let keep =
         format!("UPDATE user_role SET until = NULL, reason = NULL, told_at = NULL WHERE {which} AND by_rule = 1");
     if tx.execute(&keep, &values)? > 0 {
+        tx.record_change(CacheChange::Person(key.clone()));
         entry.clone().with_detail("stays: from a rule".to_owned()).write(tx)?;
         return Ok(true);
     }

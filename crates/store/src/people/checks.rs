@@ -1,4 +1,4 @@
-//! Whom to ask the platform about: employees with live sessions, those who were not checked for the longest time first.
+//! Whom to ask the platform about: employees with live sessions, those whom it was not asked about for the longest time first.
 //!
 //! Most employees have no session. Those who may have one are marked when they sign in (`watched`), and the mark is removed when they
 //! are found without one: so however many employees there are, few rows are looked at.
@@ -23,8 +23,8 @@ struct Watched {
 }
 
 impl Store {
-    /// Employees of a corporation with a live session, who have not left, and were last checked before `before`: each with the identifier
-    /// as the corporation writes it, the longest unchecked first, at most `limit`.
+    /// Employees of a corporation with a live session, who have not left, and whom the platform was last asked about before `before`: each
+    /// with the identifier as the corporation writes it, the longest ago first, at most `limit`.
     pub async fn people_to_check(
         &self,
         corp: String,
@@ -72,8 +72,21 @@ impl Store {
     pub async fn mark_checked(&self, mut employees: Vec<EmployeeKey>, at: Timestamp) -> Result<()> {
         sort(&mut employees);
         // No cached record has the time, so none changes.
-        let text = "UPDATE employee SET checked_at = $3
+        let text = "UPDATE employee SET checked_at = $3,
+            tried_at = CASE WHEN COALESCE(tried_at, 0) < $3 THEN $3 ELSE tried_at END
             WHERE corp_id = $1 AND employee_key = $2 AND COALESCE(checked_at, 0) < $3";
+        self.mark(text, employees, at).await
+    }
+
+    /// Records that the platform was asked about employees at this time, and did not say that they are active.
+    pub async fn mark_tried(&self, mut employees: Vec<EmployeeKey>, at: Timestamp) -> Result<()> {
+        sort(&mut employees);
+        let text = "UPDATE employee SET tried_at = $3
+            WHERE corp_id = $1 AND employee_key = $2 AND COALESCE(tried_at, 0) < $3";
+        self.mark(text, employees, at).await
+    }
+
+    async fn mark(&self, text: &'static str, employees: Vec<EmployeeKey>, at: Timestamp) -> Result<()> {
         self.database
             .write(move |tx| {
                 employees.iter().try_for_each(|key| tx.execute(text, &args![key.corp(), key.id(), at]).map(drop))
@@ -98,7 +111,7 @@ pub(super) fn watched_people(limit: i64) -> String {
     format!(
         "SELECT e.corp_id, e.employee_key, e.employee_id, (SELECT s.digest FROM session s WHERE s.corp_id = e.corp_id
          AND s.employee_key = e.employee_key AND s.expires_at > $3 LIMIT 1) FROM employee e
-         WHERE e.corp_id = $1 AND e.left_at IS NULL AND e.watched = 1 AND COALESCE(e.checked_at, 0) < $2
-         ORDER BY COALESCE(e.checked_at, 0), e.employee_key LIMIT {limit}"
+         WHERE e.corp_id = $1 AND e.left_at IS NULL AND e.watched = 1 AND COALESCE(e.tried_at, 0) < $2
+         ORDER BY COALESCE(e.tried_at, 0), e.employee_key LIMIT {limit}"
     )
 }

@@ -19,7 +19,12 @@ const MAX_COUNTED: i64 = 10_000;
 /// The number of rows that one statement inserts.
 const INSERTED_ROWS: usize = 100;
 
-/// The next due events, urgent ones or others.
+/// The values of the column `urgent`.
+const IMMEDIATE: i64 = 2;
+const URGENT: i64 = 1;
+const OTHERS: i64 = 0;
+
+/// The next due events of an urgency.
 pub(super) const DUE_EVENTS: &str =
     "SELECT digest FROM platform_event WHERE urgent = $3 AND due_at <= $1 ORDER BY due_at, digest LIMIT $2";
 
@@ -36,10 +41,23 @@ pub struct ReceivedEvent {
     pub change: String,
     /// Whether it is handled before those that are not urgent.
     pub is_urgent: bool,
+    /// Whether it is handled before all others, since the platform need not be asked about it.
+    pub is_immediate: bool,
     /// The employee who left according to the event. Until it is handled, no record of this employee begins enabled.
     pub leaver: Option<EmployeeKey>,
     /// How to lock that employee out at once. Without it, the employee is one of [`Store::leavers_to_lock`].
     pub leaving: Option<Leaving>,
+}
+
+impl ReceivedEvent {
+    /// The value of the column `urgent`.
+    const fn urgency(&self) -> i64 {
+        match (self.is_immediate, self.is_urgent) {
+            (true, _) => IMMEDIATE,
+            (false, true) => URGENT,
+            (false, false) => OTHERS,
+        }
+    }
 }
 
 /// What accepting events changed.
@@ -97,19 +115,21 @@ impl Store {
             .await
     }
 
-    /// Claims up to `limit` due events for this node until `until`, urgent ones and then the oldest first; then they are due again.
+    /// Claims up to `limit` due events for this node until `until`, the most urgent and then the oldest first; then they are due again.
     pub async fn claim_events(&self, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<ClaimedEvent>> {
-        let mut claimed = self.claim(true, now, until, limit).await?;
-        let rest = limit.saturating_sub(i64::try_from(claimed.len()).unwrap_or(i64::MAX));
-        if rest > 0 {
-            claimed.extend(self.claim(false, now, until, rest).await?);
+        let mut claimed = Vec::new();
+        for urgency in [IMMEDIATE, URGENT, OTHERS] {
+            let rest = limit.saturating_sub(i64::try_from(claimed.len()).unwrap_or(i64::MAX));
+            if rest > 0 {
+                claimed.extend(self.claim(urgency, now, until, rest).await?);
+            }
         }
         Ok(claimed)
     }
 
-    async fn claim(&self, urgent: bool, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<ClaimedEvent>> {
+    async fn claim(&self, urgency: i64, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<ClaimedEvent>> {
         // Usually there are none, and a read does not wait for the writer.
-        if !self.database.read(move |sql| sql.exists(DUE_EVENTS, &args![now, 1_i64, urgent])).await? {
+        if !self.database.read(move |sql| sql.exists(DUE_EVENTS, &args![now, 1_i64, urgency])).await? {
             return Ok(Vec::new());
         }
         // The update postpones them, so a second node finds them postponed even if both nodes saw them due.
@@ -117,7 +137,7 @@ impl Store {
             "UPDATE platform_event SET due_at = $4, tries = tries + 1 WHERE digest IN ({DUE_EVENTS}) AND due_at <= $1
              RETURNING digest, change, received_at, tries"
         );
-        let claimed = self.database.write(move |tx| tx.rows(&text, &args![now, limit, urgent, until], claimed));
+        let claimed = self.database.write(move |tx| tx.rows(&text, &args![now, limit, urgency, until], claimed));
         let mut claimed = claimed.await?;
         claimed.sort_by_key(|event| event.received_at);
         Ok(claimed)
@@ -183,10 +203,10 @@ fn insert(tx: &Tx<'_>, events: &[(usize, &ReceivedEvent)], now: Timestamp) -> Re
     );
     let mut values = vec![SqlValue::from(now)];
     for (_, event) in events {
-        let ReceivedEvent { digest, change, is_urgent, leaver, leaving } = event;
+        let ReceivedEvent { digest, change, leaver, leaving, .. } = event;
         let (corp, key) = leaver.as_ref().map(|leaver| (leaver.corp(), leaver.id())).unzip();
         let to_lock = leaver.is_some() && leaving.is_none();
-        values.extend(args![*digest, &**change, *is_urgent, corp, key, to_lock]);
+        values.extend(args![*digest, &**change, event.urgency(), corp, key, to_lock]);
     }
     Ok(tx.rows(&text, &values, |row| row.digest(0))?.iter().map(|digest| *digest.bytes()).collect())
 }

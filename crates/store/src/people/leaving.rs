@@ -9,7 +9,7 @@ use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::directory::{ListedPerson, entry_of_ending, find, is_last_administrator};
-use crate::locks::lock_administration;
+use crate::locks::{lock_administration, lock_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{LogEntry, Result, Store};
 
@@ -73,13 +73,37 @@ impl Store {
             })
             .await
     }
+
+    /// Records that an employee who left is back, whenever they left, since an operator says so, and logs it; `false`, with no change,
+    /// when the employee had not left.
+    pub async fn readmit(&self, employee: EmployeeKey, entry: LogEntry) -> Result<bool> {
+        self.database
+            .write(move |tx| {
+                if !lift_any(tx, &employee, entry.at)? {
+                    return Ok(false);
+                }
+                entry.write(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+}
+
+/// Records that an employee who left is back, whenever they left; whether that changes anything.
+fn lift_any(tx: &mut Tx<'_>, employee: &EmployeeKey, at: Timestamp) -> Result<bool> {
+    // The clock of the node that recorded the departure may be ahead.
+    let text = "SELECT left_at FROM employee WHERE corp_id = $1 AND employee_key = $2 AND left_at IS NOT NULL";
+    lock_employee(tx, employee)?;
+    let left_at = tx.first(text, &args![employee.corp(), employee.id()], |row| row.timestamp(0))?;
+    left_at.map_or(Ok(false), |left_at| lift(tx, employee, left_at.max(at)))
 }
 
 /// Records that an employee who left before `asked_at` is back; whether that changes anything. At the same millisecond the question
 /// was later: the platform had sent its event before that.
 pub(super) fn lift(tx: &mut Tx<'_>, employee: &EmployeeKey, asked_at: Timestamp) -> Result<bool> {
     let text = "UPDATE employee SET left_at = NULL, left_why = NULL,
-        checked_at = CASE WHEN COALESCE(checked_at, 0) < $3 THEN $3 ELSE checked_at END
+        checked_at = CASE WHEN COALESCE(checked_at, 0) < $3 THEN $3 ELSE checked_at END,
+        tried_at = CASE WHEN COALESCE(tried_at, 0) < $3 THEN $3 ELSE tried_at END
         WHERE corp_id = $1 AND employee_key = $2 AND left_at <= $3";
     if tx.execute(text, &args![employee.corp(), employee.id(), asked_at])? == 0 {
         return Ok(false);

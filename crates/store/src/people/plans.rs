@@ -11,7 +11,7 @@ pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)
     let now = Timestamp::from_millis(1_000);
     vec![
         ("people to check", watched_people(50), args!["ww", now, now].to_vec()),
-        ("due events", DUE_EVENTS.to_owned(), args![now, 50_i64, true].to_vec()),
+        ("due events", DUE_EVENTS.to_owned(), args![now, 50_i64, 1_i64].to_vec()),
         ("leavers to lock", LOCKS_DUE.to_owned(), args![50_i64].to_vec()),
     ]
 }

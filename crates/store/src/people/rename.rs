@@ -3,14 +3,14 @@
 use deskpass_core::{EmployeeKey, IdentifiedPerson, LeftReason, Person, Timestamp};
 
 use super::leaving::{Leaving, leave_one, lift};
-use crate::agents::{end_credentials, move_record};
+use crate::agents::{end_credentials, has_credentials, move_record, require_code};
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::directory::{find, upsert};
 use crate::locks::{lock_administration, lock_agent};
 use crate::sessions::{SessionScope, end_sessions_of};
-use crate::{LogEntry, Result, Store};
+use crate::{LogEntry, Notice, Result, Store};
 
 /// Adds a record with the data of another one.
 const INSERT_RECORD: &str = "INSERT INTO employee
@@ -63,13 +63,16 @@ pub struct Renaming {
     pub leaving: Option<Leaving>,
     /// How long the digests of the ended sessions are denied.
     pub deny_until: Timestamp,
+    /// The notices for administrators, if the person needs a setup code from now on.
+    pub code_notices: Vec<Notice>,
     /// The audit event.
     pub entry: LogEntry,
 }
 
 impl Store {
     /// Records that a person has another identifier now: the new record gets the roles, the subject, the email address, the links and the
-    /// agent record of the old one, but no password, device, recovery code or known browser, which are deleted. The old record is left
+    /// agent record of the old one, but no password, device, recovery code or known browser, which are deleted: if there was a password
+    /// or a device, another one needs a setup code. What the new identifier had before a departure is deleted, too. The old record is left
     /// from then on, and its sessions end; and logs it. `false`, with no change, when there is no such person. If it was recorded before,
     /// nothing changes.
     pub async fn rename_person(&self, renaming: Renaming) -> Result<bool> {
@@ -88,6 +91,11 @@ fn rename(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<bool> {
     if *from == to.key || old.left == Some(LeftReason::Renamed) {
         return Ok(true);
     }
+    let had_credentials = has_credentials(tx, from)?;
+    if find(tx, &to.key)?.is_some_and(|found| found.person.left.is_some()) {
+        // They were those of the person who had the identifier before.
+        end_credentials(tx, &to.key)?;
+    }
     take_over(tx, renaming, &old)?;
     let (from_corp, from_id, to_corp, to_id) = (from.corp(), from.id(), to.key.corp(), to.key.id());
     // Sessions before roles, as elsewhere.
@@ -99,6 +107,10 @@ fn rename(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<bool> {
     tx.execute("DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2", &args![from_corp, from_id])?;
     tx.record_change(CacheChange::Person(from.clone()));
     upsert(tx, to, entry.at)?;
+    if had_credentials {
+        require_code(tx, &to.key, entry.at)?;
+        renaming.code_notices.iter().try_for_each(|notice| notice.write(tx))?;
+    }
     let mut entries = vec![entry.clone().with_detail(format!("{from_id} -> {to_id}; {ended} session(s) ended"))];
     if let Some(leaving) = &renaming.leaving {
         entries.extend(leave_one(tx, leaving)?.1);

@@ -160,6 +160,7 @@ on_every_store! {
             department_id: None,
             avatar: None,
             email: None,
+            asked_at: None,
         };
         store.upsert_person(identified(Some("韩梅梅")), at(0)).await.unwrap();
         assert_eq!(found(store, &of("ww", term("梅"))).await, ["mei"]);

@@ -33,6 +33,7 @@ async fn tell(store: &Store, address: Option<&str>) {
         department_id: None,
         avatar: None,
         email: address.map(str::to_owned),
+        asked_at: None,
     };
     store.upsert_person(who, at(1)).await.unwrap();
 }

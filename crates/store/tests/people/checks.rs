@@ -1,7 +1,7 @@
 //! Whom the platform is asked about next.
 
 use deskpass_core::{EmployeeKey, LeftReason};
-use deskpass_store::{ChangeAuthor, Store};
+use deskpass_store::{ChangeAuthor, Leaving, LeftOutcome, Store};
 
 use crate::agents::fixture::{DAY, Fixture, HOUR, at, entry, leaving, on_every_store};
 use crate::lists::scene::{bulk, sign_in};
@@ -41,9 +41,16 @@ on_every_store! {
         // A late answer does not undo a newer one.
         store.mark_checked(vec![key("b"), key("c")], at(2_500)).await.unwrap();
         assert_eq!(to_check(store, NOW, 10).await, ["A", "C", "B"]);
+        // One whom the platform said nothing about waits for the next turn, and may still be locked out by an older answer.
+        store.mark_tried(vec![key("a"), key("b")], at(3_500)).await.unwrap();
+        assert_eq!(to_check(store, NOW, 10).await, ["C", "A", "B"]);
+        let older = Leaving { asked_at: Some(at(3_200)), ..leaving(&key("b"), LeftReason::Left, 3_200) };
+        assert!(matches!(store.mark_left(older).await.unwrap(), LeftOutcome::Ended(1)));
+        assert!(store.mark_returned(key("b"), at(3_500), entry()).await.unwrap());
+        sign_in(store, "b again", &key("b"), 3_500, "192.0.2.1").await;
         assert!(store.mark_returned(key("gone"), at(4_000), entry()).await.unwrap());
         sign_in(store, "back", &key("gone"), 4_000, "192.0.2.1").await;
-        assert_eq!(to_check(store, NOW, 10).await, ["A", "C", "B", "GONE"], "a return is a check");
+        assert_eq!(to_check(store, NOW, 10).await, ["C", "A", "B", "GONE"], "a return is a check");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::people::scene::{details, key, stored};
 
 fn event(name: &str) -> ReceivedEvent {
     let change = format!("{{\"event\":\"{name}\"}}");
-    ReceivedEvent { digest: digest(name), change, is_urgent: false, leaver: None, leaving: None }
+    ReceivedEvent { digest: digest(name), change, is_urgent: false, is_immediate: false, leaver: None, leaving: None }
 }
 
 /// An event that says that `agent01` left.
@@ -82,8 +82,10 @@ on_every_store! {
         let store = fixture.store();
         receive(store, vec![event("a"), event("b")]).await;
         store.receive_events(vec![left("left")], at(2_001)).await.unwrap();
-        let claimed = store.claim_events(at(3_000), at(9_000), 2).await.unwrap();
-        assert_eq!((claimed.len(), claimed[0].digest), (2, digest("left")));
+        let removed = ReceivedEvent { is_immediate: true, ..event("removed") };
+        store.receive_events(vec![removed], at(2_002)).await.unwrap();
+        let claimed = store.claim_events(at(3_000), at(9_000), 3).await.unwrap();
+        assert_eq!((claimed.len(), claimed[0].digest, claimed[1].digest), (3, digest("removed"), digest("left")));
         assert_eq!(store.claim_events(at(3_000), at(9_000), 2).await.unwrap().len(), 1);
     }
 }
@@ -101,6 +103,7 @@ fn newcomer(id: &str) -> IdentifiedPerson {
         department_id: none.clone(),
         avatar: none.clone(),
         email: none,
+        asked_at: None,
     }
 }
 
@@ -117,6 +120,11 @@ on_every_store! {
         assert!(store.mark_returned(key("late"), at(3_000), entry()).await.unwrap());
         store.upsert_person(newcomer("late"), at(3_500)).await.unwrap();
         assert_eq!(stored(store, &key("late")).await.left, None, "the record is not new any more");
+        // One whom the platform was asked about after the event.
+        receive(store, vec![left_later("three", "asked")]).await;
+        let asked = |at_millis| IdentifiedPerson { asked_at: Some(at(at_millis)), ..newcomer("asked") };
+        store.upsert_person(asked(2_000), at(2_500)).await.unwrap();
+        assert_eq!(stored(store, &key("asked")).await.left, None);
         store.finish_event(digest("two")).await.unwrap();
         store.upsert_person(newcomer("later"), at(9_000)).await.unwrap();
         assert_eq!(stored(store, &key("later")).await.left, None, "the event is over");

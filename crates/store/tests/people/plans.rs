@@ -8,7 +8,7 @@ const PEOPLE: usize = 20_000;
 on_every_store! {
     async fn no_statement_reads_all_people_or_events(fixture: &Fixture) {
         for statement in [
-            "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at, checked_at,
+            "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at, tried_at,
              watched) SELECT 'ww', 'person' || n, 'person' || n, 'Name', '', '', 0, CASE WHEN n % 3 = 0 THEN n ELSE NULL END,
              CASE WHEN n % 10 = 0 THEN 1 ELSE 0 END FROM numbers",
             "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)

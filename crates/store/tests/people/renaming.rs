@@ -1,7 +1,9 @@
 //! A person with another identifier keeps what they are, and the old record has nothing any more.
 
 use deskpass_core::{Email, EmailSource, EmployeeKey, IdentifiedPerson, LeftReason, Role, Roles};
-use deskpass_store::{AuditEvent, ChangeAuthor, EndReason, Leaving, LogEntry, Renaming, SessionLookup, Store};
+use deskpass_store::{
+    AuditEvent, ChangeAuthor, EndReason, Leaving, LogEntry, PendingDevice, Renaming, SessionLookup, Store,
+};
 
 use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, leaving, on_every_store};
 use crate::lists::scene::{bulk, sign_in};
@@ -20,6 +22,7 @@ fn identified(id: &str) -> IdentifiedPerson {
         department_id: None,
         avatar: None,
         email: Some("other@example.com".to_owned()),
+        asked_at: None,
     }
 }
 
@@ -31,7 +34,16 @@ async fn rename(store: &Store, from: &EmployeeKey, to: &str) -> bool {
 fn renaming(from: &EmployeeKey, to: &str) -> Renaming {
     let entry = LogEntry { event: AuditEvent::EmployeeRenamed, at: at(3_000), ..entry() };
     let (from, to, deny_until) = (from.clone(), identified(to), at(DAY));
-    Renaming { from, to, asked_at: at(3_000), is_active: true, leaving: None, deny_until, entry }
+    Renaming {
+        from,
+        to,
+        asked_at: at(3_000),
+        is_active: true,
+        leaving: None,
+        deny_until,
+        code_notices: Vec::new(),
+        entry,
+    }
 }
 
 on_every_store! {
@@ -103,6 +115,30 @@ on_every_store! {
         assert_eq!((agent.role, agent.disabled, agent.device_only), (Role::Agent, false, false));
         assert!(agent.password.is_none() && agent.device.is_none() && agent.recovery_codes == 0);
         assert_eq!(store.link(partner).await.unwrap().unwrap().target, key("agent02"));
+        // The platform alone does not decide who holds the next ones.
+        assert!(agent.code_needed);
+        let pending = || PendingDevice { sealed: "new".to_owned(), until: at(DAY), by: None };
+        assert!(!store.begin_device(BY, key("agent02"), pending(), at(4_000)).await.unwrap());
+        store.reset_device(BY, key("agent02"), digest("code"), at(DAY), entry()).await.unwrap();
+        assert!(!store.begin_device(BY, key("agent02"), pending(), at(4_000)).await.unwrap());
+        let by_code = store.begin_device_by_code(BY, key("agent02"), pending(), digest("code"), at(4_000));
+        assert!(by_code.await.unwrap());
+        // Not even after another identifier.
+        assert!(rename(store, &key("agent02"), "agent03").await);
+        assert!(store.agent(key("agent03")).await.unwrap().unwrap().code_needed);
+    }
+}
+
+on_every_store! {
+    async fn who_had_the_identifier_before_leaves_no_credential(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.employ("old").await;
+        fixture.set_password("hash").await;
+        fixture.bind("sealed", &[digest("recovery")]).await;
+        store.mark_left(leaving(&agent01(), LeftReason::Left, 2_000)).await.unwrap();
+        assert!(rename(store, &key("old"), "agent01").await);
+        assert_eq!(stored(store, &agent01()).await.left, None);
+        assert!(store.agent(agent01()).await.unwrap().is_none());
     }
 }
 

@@ -1,14 +1,15 @@
 //! Follows the people of the directory: their records, those who left, and those who came back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, LeftReason, Person, Timestamp};
 use deskpass_platform::{Department, DirectoryDepartment, Profile};
+use deskpass_store::LeftOutcome;
 use tokio::task::JoinSet;
 
 use super::super::leaver::{departure, departure_of, is_back};
 use super::super::leaver_guard::is_too_many;
-use super::super::pace::Pace;
+use super::super::pace::{LookupPurpose, Pace};
 use super::listing::{ListedMember, Listing};
 use super::report::{SyncReport, SyncStep, UpdatedPerson};
 use super::run::SyncRun;
@@ -53,7 +54,8 @@ impl Lookups {
 
     /// Where the next synchronisation goes on; `None` at the beginning.
     fn next_after(self) -> Option<String> {
-        if self.remaining == 0 { self.last.or(self.after) } else { None }
+        let stopped_early = self.remaining == 0 || self.failures >= MAX_FAILURES;
+        if stopped_early { self.last.or(self.after) } else { None }
     }
 }
 
@@ -147,7 +149,7 @@ impl Auth {
         }
         self.renew(&mut run.lease).await?;
         let asked_at = self.clock.now();
-        match self.paced_profile(&person.employee_id, &mut lookups.pace).await {
+        match self.paced_profile(&person.employee_id, LookupPurpose::Other, &mut lookups.pace).await {
             Ok(profile) => {
                 lookups.failures = 0;
                 Ok(departure_of(person, profile.status).map(|why| (why, asked_at)))
@@ -175,9 +177,14 @@ impl Auth {
         if run.options.dry_run || run.report.halted {
             return Ok(());
         }
+        let mut locked = HashSet::new();
         for (employee, why, asked_at) in &run.leavers {
-            self.mark_left(employee, *why, LeaverSource::Sync, *asked_at).await?;
+            let outcome = self.mark_left(employee, *why, LeaverSource::Sync, *asked_at).await?;
+            if matches!(outcome, LeftOutcome::Ended(_)) {
+                locked.insert(employee);
+            }
         }
+        run.report.left.retain(|(employee, ..)| locked.contains(employee));
         Ok(())
     }
 }
@@ -227,6 +234,11 @@ mod tests {
         let mut second = Lookups::new(3, first.next_after());
         assert_eq!(looked_up(&mut second), ["c", "d"]);
         assert_eq!(second.next_after(), None, "then from the beginning");
+        let mut failing = Lookups::new(9, Some("a".to_owned()));
+        assert!(failing.take("b"));
+        failing.failures = MAX_FAILURES;
+        assert!(!failing.take("c"));
+        assert_eq!(failing.next_after().as_deref(), Some("b"), "the platform is down");
         assert_eq!(Lookups::new(0, Some("b".to_owned())).next_after().as_deref(), Some("b"), "none were possible");
     }
 }

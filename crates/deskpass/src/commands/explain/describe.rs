@@ -128,6 +128,7 @@ mod tests {
             disabled: true,
             created_at: at,
             password: None,
+            code_needed: false,
             device: None,
             pending: None,
             recovery_codes: 0,

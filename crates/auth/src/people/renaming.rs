@@ -1,0 +1,60 @@
+//! People whom the platform gave another identifier.
+
+use deskpass_core::{ClientInfo, EmployeeId, EmployeeKey, Timestamp};
+use deskpass_store::{AuditEvent, Notice, NoticeSubject, Renaming, SignInReference};
+
+use super::events::Handled;
+use super::leaver::{departure_of, is_back};
+use super::pace::{LookupPurpose, Pace};
+use crate::departure::CLOCK_DIFFERENCE;
+use crate::notice::MAX_NOTIFIED_ADMINS;
+use crate::platform_user::identified_person;
+use crate::{Auth, Error, LeaverSource};
+
+impl Auth {
+    /// Gives a person who has another identifier the roles of the former one. Whether the person is admitted, the platform says. If the
+    /// person had a password or a device, another one needs an administrator's setup code, and administrators are told: the platform
+    /// alone must not decide who holds the credentials of an agent.
+    pub(super) async fn follow_rename(&self, from: &str, to: &str, pace: &mut Pace) -> Result<Handled, Error> {
+        let Ok(to_id) = EmployeeId::parse(to) else { return Ok(Handled::Done) };
+        let Some(from) = self.employee_with(from).await? else { return Ok(Handled::Done) };
+        let new = self.resolve_key(None, &to_id);
+        if from == new {
+            return self.follow_change(to, None, pace).await;
+        }
+        let asked_at = self.clock.now();
+        let profile = self.paced_profile(to, LookupPurpose::Other, pace).await?;
+        let Some(person) = self.store.person(&from).await? else { return Ok(Handled::Done) };
+        let (is_active, why) = (is_back(profile.status), departure_of(&person, profile.status));
+        let leaving = why.map(|why| self.leaving(&new, why, LeaverSource::Event, Some(asked_at))).transpose()?;
+        let now = self.clock.now();
+        let entry = self.service_entry(AuditEvent::EmployeeRenamed, &from, now, LeaverSource::Event.name())?;
+        let (who, deny_until) = (identified_person(new, to, Some(profile)), self.deny_until(now));
+        let code_notices = self.notices_of_rename(&from, &who.key, now).await?;
+        let (asked_at, renamed, to) = (asked_at - CLOCK_DIFFERENCE, from.clone(), who.clone());
+        let renaming = Renaming { from: renamed, to, asked_at, is_active, leaving, deny_until, code_notices, entry };
+        if self.store.rename_person(renaming).await? {
+            tracing::info!(employee = %from, renamed = %who.key, "an employee has another identifier at the platform");
+            self.notices_due.notify_one();
+            self.apply_rules_to(&who).await?;
+        }
+        Ok(Handled::Done)
+    }
+
+    /// The notices for administrators that a person who was renamed needs a setup code.
+    async fn notices_of_rename(
+        &self,
+        from: &EmployeeKey,
+        to: &EmployeeKey,
+        now: Timestamp,
+    ) -> Result<Vec<Notice>, Error> {
+        let home = self.policy.home_corp.as_str().to_owned();
+        let told = self.store.administrators(home, from.clone(), MAX_NOTIFIED_ADMINS).await?;
+        let who = format!("{} -> {}", from.id(), to.id());
+        let notice = |admin: &EmployeeKey| -> Result<Notice, Error> {
+            let notice = self.new_notice(admin, NoticeSubject::SetupCodeNeeded, now, &ClientInfo::service())?;
+            Ok(Notice { about: Some(SignInReference { who: who.clone(), at: now }), ..notice })
+        };
+        told.iter().map(notice).collect()
+    }
+}
