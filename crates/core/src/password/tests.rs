@@ -1,3 +1,4 @@
+use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
@@ -270,12 +271,17 @@ fn short_words_and_empty_names_forbid_nothing() {
 }
 
 proptest! {
-    #[test]
-    fn random_letters_are_good(password in "[a-z]{12,20}") {
-        prop_assume!(!is_monotonous(&NormalizedText::of(&password).plain));
-        prop_assert_eq!(weakness(&password, &[]), None);
-    }
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
+    /// Some random letters form words by chance.
+    #[test]
+    fn random_letters_are_good(passwords in vec("[a-z]{12,20}", 100)) {
+        let refused = passwords.iter().filter(|password| weakness(password, &[]).is_some()).count();
+        prop_assert!(refused <= 3, "{} of {:?}", refused, passwords);
+    }
+}
+
+proptest! {
     #[test]
     fn a_listed_word_and_four_digits_never_are(word in "(welcome|Shadow|MASTER|charlie|freedom|Computer)", digits in "[0-9]{4}", sign in "[!@#.]?") {
         let password = format!("{sign}{word}{digits}");
