@@ -43,7 +43,7 @@ async fn rotate(app: &TestApp) -> (KeySwitch, u64) {
 }
 
 fn postgres(place: &ClusterStore) -> Location {
-    Location::Postgres(PostgresSettings { url: place.store.clone(), connections: 1, ca_file: None })
+    Location::Postgres(PostgresSettings::new(place.store.clone()))
 }
 
 /// Verifies the log with these keys; it must be intact.

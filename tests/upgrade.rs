@@ -107,7 +107,7 @@ on_every_store! {
             StoreBackend::Embedded => Location::Embedded(app.database().parent().unwrap().to_owned()),
             StoreBackend::ScaledOut => {
                 let url = app.cluster_store().store.clone();
-                Location::Postgres(PostgresSettings { url, connections: 1, ca_file: None })
+                Location::Postgres(PostgresSettings::new(url))
             }
         };
         let receipt = Receipt::parse(holdings.text("/receipt")).unwrap();

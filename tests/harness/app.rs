@@ -42,9 +42,9 @@ impl TestStorage {
     fn apply_to(&self, given: Settings) -> Settings {
         let given = Settings { data: self.directory.path().to_owned(), ..given };
         let Some(place) = &self.place else { return given };
-        let [store, shared, prefix] = place.settings();
-        let led = settings(&[("development.enabled", "true"), store, shared, prefix]);
-        Settings { store: config::Store { url: led.store.url, ..given.store }, shared: led.shared, ..given }
+        let led = settings(&[&[("development.enabled", "true")], &place.settings()[..]].concat());
+        let store = config::Store { connections: given.store.connections, ..led.store };
+        Settings { store, shared: led.shared, ..given }
     }
 }
 

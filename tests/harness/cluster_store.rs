@@ -14,12 +14,21 @@ pub(crate) struct ClusterStore {
     pub(crate) store: String,
     pub(crate) shared: String,
     pub(crate) prefix: String,
+    /// The timeouts of PostgreSQL and Redis.
+    pub(crate) timeouts: [&'static str; 2],
 }
 
 impl ClusterStore {
     /// The settings that select this store.
-    pub(crate) fn settings(&self) -> [(&'static str, &str); 3] {
-        [("store.url", &self.store), ("shared.url", &self.shared), ("shared.prefix", &self.prefix)]
+    pub(crate) fn settings(&self) -> [(&'static str, &str); 5] {
+        let [store, shared] = self.timeouts;
+        [
+            ("store.url", &self.store),
+            ("store.timeout", store),
+            ("shared.url", &self.shared),
+            ("shared.prefix", &self.prefix),
+            ("shared.timeout", shared),
+        ]
     }
 
     /// The rows that a query returns, each row's columns joined by `|`.

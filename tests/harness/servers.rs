@@ -23,7 +23,14 @@ pub(crate) struct Servers {
     script: Mutex<ServerScript>,
     postgres: String,
     redis: String,
+    /// The timeouts of the services that use them.
+    timeouts: [&'static str; 2],
 }
+
+/// The defaults, for tests that break the servers.
+const TIMEOUTS: [&str; 2] = ["2s", "1s"];
+/// For tests that do not: a server on a busy machine is slow, and not broken.
+const LONG_TIMEOUTS: [&str; 2] = ["10s", "10s"];
 
 /// The script that runs them, and the pipes to it.
 #[derive(Debug)]
@@ -77,14 +84,14 @@ pub(crate) fn root() -> PathBuf {
 impl Servers {
     /// The servers that all tests of this process share, each with a store of its own.
     pub(crate) fn shared() -> &'static Self {
-        SHARED.get_or_init(Self::private)
+        SHARED.get_or_init(|| Self { timeouts: LONG_TIMEOUTS, ..Self::private() })
     }
 
     /// Servers for one test, which may break them.
     pub(crate) fn private() -> Self {
         let mut script = ServerScript::start();
         let (postgres, redis) = (script.address(), script.address());
-        Self { script: Mutex::new(script), postgres, redis }
+        Self { script: Mutex::new(script), postgres, redis, timeouts: TIMEOUTS }
     }
 
     /// Servers that require the passwords in [`PASSWORDS`].
@@ -98,7 +105,7 @@ impl Servers {
         let [store, shared] = PASSWORDS.map(|password| password.replace('@', "%40"));
         let postgres = servers.postgres.replacen("//postgres@", &format!("//postgres:{store}@"), 1);
         let redis = servers.redis.replacen("//", &format!("//:{shared}@"), 1);
-        Self { script: servers.script, postgres, redis }
+        Self { postgres, redis, ..servers }
     }
 
     /// Runs a Redis command.
@@ -117,7 +124,7 @@ impl Servers {
         let name = format!("t_{}", CLUSTER_STORES.fetch_add(1, Ordering::Relaxed));
         run_sql(&self.postgres, &format!("CREATE SCHEMA {name}"));
         let store = format!("{}?options=-csearch_path%3D{name}", self.postgres);
-        ClusterStore { store, shared: self.redis.clone(), prefix: name }
+        ClusterStore { store, shared: self.redis.clone(), prefix: name, timeouts: self.timeouts }
     }
 
     /// Sends SIGKILL to Redis.

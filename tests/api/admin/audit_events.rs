@@ -354,11 +354,7 @@ on_every_store! {
 async fn verdict(app: &TestApp) -> LogVerdict {
     let location = match StoreBackend::current() {
         StoreBackend::Embedded => Location::Embedded(app.database().parent().unwrap().to_owned()),
-        StoreBackend::ScaledOut => Location::Postgres(PostgresSettings {
-            url: app.cluster_store().store.clone(),
-            connections: 1,
-            ca_file: None,
-        }),
+        StoreBackend::ScaledOut => Location::Postgres(PostgresSettings::new(app.cluster_store().store.clone())),
     };
     verify_log(&location, Mode::Development, &app.auth().chain_keys, |_| true, None, |_, _| {}).await.unwrap()
 }

@@ -27,14 +27,16 @@ pub(crate) fn mode(settings: &Settings) -> Mode {
 /// The settings of the shared database, if there is one.
 pub(crate) fn postgres(settings: &Settings) -> Option<PostgresSettings> {
     let url = settings.store.url.as_ref()?.expose().to_owned();
-    Some(PostgresSettings { url, connections: settings.store.connections, ca_file: settings.tls.ca_file.clone() })
+    let (connections, timeout) = (settings.store.connections, settings.store.timeout);
+    Some(PostgresSettings { url, connections, timeout, ca_file: settings.tls.ca_file.clone() })
 }
 
 /// The settings of the shared Redis, if there is one.
 pub(crate) fn redis(settings: &Settings) -> Option<RedisSettings> {
     let url = settings.shared.url.as_ref()?.expose().to_owned();
     let (prefix, keys) = (settings.shared.prefix.to_string(), settings.sealing_keys());
-    Some(RedisSettings { url, prefix, keys, ca_file: settings.tls.ca_file.clone() })
+    let timeout = settings.shared.timeout;
+    Some(RedisSettings { url, prefix, keys, timeout, ca_file: settings.tls.ca_file.clone() })
 }
 
 /// Opens the state that flows share, in this process or in Redis for all nodes.

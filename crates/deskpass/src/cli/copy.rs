@@ -50,7 +50,7 @@ impl CopyArgs {
         let to = self.destination()?;
         require_source(&from)?;
         let mode = if to.development { Mode::Development } else { Mode::Production };
-        let target = PostgresSettings { url: to.url.expose().to_owned(), connections: 1, ca_file: to.ca_file };
+        let target = PostgresSettings { ca_file: to.ca_file, ..PostgresSettings::new(to.url.expose().to_owned()) };
         let clock = Clock::steady(Timestamp::from_millis(0));
         let (began, mut meter) = (clock.now(), ProgressMeter::new(io::stderr(), clock.clone()));
         let copied = deskpass_store::copy(&from, &target, mode, began, move |progress| meter.report(progress));

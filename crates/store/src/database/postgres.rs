@@ -43,11 +43,21 @@ pub struct PostgresSettings {
     pub url: String,
     /// The maximum number of connections of this node, besides the connection that reads the journal.
     pub connections: usize,
+    /// The timeout of a use of the database, in total.
+    pub timeout: Duration,
     /// A CA file to trust in addition to the system's certificates.
     pub ca_file: Option<PathBuf>,
 }
 
 debug_only!(PostgresSettings, connections);
+
+impl PostgresSettings {
+    /// One connection to the server at `url` with the default timeout.
+    #[must_use]
+    pub const fn new(url: String) -> Self {
+        Self { url, connections: 1, timeout: Duration::from_secs(2), ca_file: None }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct PostgresDatabase {
@@ -75,7 +85,7 @@ impl PostgresDatabase {
             let error = StoreError::unavailable(&"the journal cannot be read; a restore may be running");
             OpenError::Server { server: address.to_string(), error }
         })?;
-        let pool = Arc::new(Pool::new(address, settings.connections));
+        let pool = Arc::new(Pool::new(address, settings.connections, settings.timeout));
         Ok(Self { pool, cache, reader, changed: Arc::default() })
     }
 

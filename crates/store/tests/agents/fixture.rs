@@ -9,7 +9,7 @@ use deskpass_core::{
 use deskpass_store::{
     AttemptKind, AuditEvent, ChainKeys, ChangeAuthor, DeviceBinding, Leaving, Location, LogEntry, Mode, NewEmployee,
     NewPassword, NewSession, Notice, NoticeSubject, PartialSessionRecord, PasswordPrecondition, PendingDevice,
-    PostgresSettings, Precondition, SessionLookup, SignInNetwork, Store, UsedTotpStep,
+    Precondition, SessionLookup, SignInNetwork, Store, UsedTotpStep,
 };
 use tempfile::TempDir;
 
@@ -35,8 +35,7 @@ impl Fixture {
     }
 
     pub(crate) async fn scaled_out() -> Self {
-        let url = stores::schema().await;
-        let location = Location::Postgres(PostgresSettings { url, connections: 8, ca_file: None });
+        let location = Location::Postgres(stores::settings(stores::schema().await));
         let nodes = vec![open(location.clone()).await, open(location.clone()).await];
         Self { nodes, location, _directory: tempfile::tempdir().unwrap() }.with_agent().await
     }

@@ -4,7 +4,9 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use deskpass_store::PostgresSettings;
 use tokio_postgres::NoTls;
 
 /// Runs a test on each database.
@@ -55,6 +57,11 @@ pub(crate) async fn schema() -> String {
     tokio::spawn(connection);
     client.batch_execute(&format!("CREATE SCHEMA {name}")).await.unwrap();
     format!("{server}?options=-csearch_path%3D{name}")
+}
+
+/// A node on a schema. Its timeout is long, since tests run on busy machines.
+pub(crate) fn settings(url: String) -> PostgresSettings {
+    PostgresSettings { connections: 8, timeout: Duration::from_secs(30), ..PostgresSettings::new(url) }
 }
 
 /// The PostgreSQL that all tests of this process share. It stops when its standard input ends, and so with this process.

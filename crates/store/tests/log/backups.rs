@@ -4,9 +4,8 @@ use std::io::Cursor;
 
 use deskpass_core::{Digest, EmployeeKey, Role};
 use deskpass_store::{
-    AuditEvent, BackupSettings, Chore, DataPlatform, EndedByRestore, Location, LogEntry, Mode, PostgresSettings,
-    RestoreError, RestoreSettings, RestoredSessions, Store, backup, newest_version, read_data_platform, restore,
-    verify_log,
+    AuditEvent, BackupSettings, Chore, DataPlatform, EndedByRestore, Location, LogEntry, Mode, RestoreError,
+    RestoreSettings, RestoredSessions, Store, backup, newest_version, read_data_platform, restore, verify_log,
 };
 
 use crate::log::fixture::{Fixture, at, key, on_every_store};
@@ -40,8 +39,7 @@ async fn restored_for(
 }
 
 async fn empty_places(directory: &tempfile::TempDir) -> [Location; 2] {
-    let url = stores::schema().await;
-    let server = PostgresSettings { url, connections: 2, ca_file: None };
+    let server = stores::settings(stores::schema().await);
     [Location::Embedded(directory.path().join("restored")), Location::Postgres(server)]
 }
 

@@ -9,7 +9,7 @@ use deskpass_core::{
 };
 use deskpass_store::{
     AuditEvent, ChainKeys, ChangeAuthor, KeySwitch, Location, LogEntry, LogFault, LogFaultKind, LogVerdict, Mode,
-    NewEmployee, PostgresSettings, Receipt, Store, VerifyError, verify_log,
+    NewEmployee, Receipt, Store, VerifyError, verify_log,
 };
 use rusqlite::types::ValueRef;
 use tempfile::TempDir;
@@ -40,8 +40,7 @@ impl Fixture {
     }
 
     pub(crate) async fn scaled_out() -> Self {
-        let location =
-            Location::Postgres(PostgresSettings { url: stores::schema().await, connections: 8, ca_file: None });
+        let location = Location::Postgres(stores::settings(stores::schema().await));
         let nodes = vec![open(&location).await, open(&location).await];
         Self { nodes, location, ids: AtomicU64::new(0), _directory: tempfile::tempdir().unwrap() }
     }

@@ -87,7 +87,8 @@ pub(crate) fn free_port() -> u16 {
 
 /// The settings of a node for a server.
 pub(crate) fn settings(url: &str) -> RedisSettings {
-    RedisSettings { url: url.to_owned(), prefix: "test".to_owned(), keys: EncryptionKeys::one([1; 32]), ca_file: None }
+    let (url, prefix) = (url.to_owned(), "test".to_owned());
+    RedisSettings { url, prefix, keys: EncryptionKeys::one([1; 32]), timeout: Duration::from_secs(1), ca_file: None }
 }
 
 /// A node.

@@ -1,6 +1,7 @@
 //! The stores that nodes share.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use deskpass_derive::Section;
 
@@ -21,6 +22,10 @@ pub struct Store {
     /// server (`max_connections`).
     #[setting(default = 10, restart, min = 2, max = 1_000)]
     pub connections: usize,
+    /// How long a use of PostgreSQL may take, waiting for a connection included. After that, the request is rejected with
+    /// 503 and the cause store unavailable.
+    #[setting(default = "2s", restart, min = "500ms", max = "1min")]
+    pub timeout: Duration,
 }
 
 /// The ephemeral store that nodes share.
@@ -34,6 +39,10 @@ pub struct Shared {
     /// The prefix of the names of all keys in Redis. Deployments that share a Redis but no data need different prefixes.
     #[setting(default = "deskpass", restart)]
     pub prefix: Identifier,
+    /// How long a call to Redis may take. After that, the request is rejected with 503 and the cause
+    /// shared store unavailable, if it needs the answer.
+    #[setting(default = "1s", restart, min = "200ms", max = "1min")]
+    pub timeout: Duration,
 }
 
 /// TLS of the connections to PostgreSQL and Redis.

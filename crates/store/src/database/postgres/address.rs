@@ -15,7 +15,6 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::PostgresSettings;
 use crate::{OpenError, Result, StoreError, tls};
 
-const SINGLE_SERVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The connect timeout per server when there are several, short enough to try all before the caller gives up.
 const PER_SERVER_TIMEOUT: Duration = Duration::from_millis(600);
 
@@ -26,6 +25,8 @@ pub(super) struct PostgresAddress {
     /// The index of the server that was connected to last.
     preferred: Arc<AtomicUsize>,
     tls: MakeRustlsConnect,
+    /// The connect timeout when there is one server.
+    timeout: Duration,
 }
 
 impl PostgresAddress {
@@ -39,6 +40,7 @@ impl PostgresAddress {
         let local = servers.iter().all(is_local);
         for config in &mut servers {
             prepare(config, local, has_sslmode(&settings.url));
+            config.connect_timeout(settings.timeout);
         }
         let mut trusted = RootCertStore::empty();
         trusted.add_parsable_certificates(tls::trusted_certificates(settings.ca_file.as_deref())?);
@@ -46,7 +48,7 @@ impl PostgresAddress {
             .with_safe_default_protocol_versions()
             .map_err(|error| OpenError::Url(error.to_string()))?;
         let client = client.with_root_certificates(trusted).with_no_client_auth();
-        Ok(Self { servers, preferred: Arc::default(), tls: MakeRustlsConnect::new(client) })
+        Ok(Self { servers, preferred: Arc::default(), tls: MakeRustlsConnect::new(client), timeout: settings.timeout })
     }
 
     /// Returns the same address, but also accepts a server that takes no writes. Used for diagnosis.
@@ -60,7 +62,7 @@ impl PostgresAddress {
     /// Connects to the server that accepts writes. A server that does not answer is skipped after a timeout.
     pub(super) async fn connect(&self) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>)> {
         let (count, preferred) = (self.servers.len(), self.preferred.load(Ordering::Relaxed));
-        let limit = if count > 1 { PER_SERVER_TIMEOUT } else { SINGLE_SERVER_TIMEOUT };
+        let limit = if count > 1 { PER_SERVER_TIMEOUT } else { self.timeout };
         let mut why = StoreError::unavailable(&"store.url names no server");
         for at in (preferred..count).chain(0..preferred.min(count)) {
             let Some(config) = self.servers.get(at) else { continue };
@@ -80,7 +82,7 @@ impl PostgresAddress {
 /// Sets the options that all servers have in common.
 fn prepare(config: &mut Config, local: bool, has_sslmode: bool) {
     // After a failover, this selects the server that accepts writes.
-    config.target_session_attrs(TargetSessionAttrs::ReadWrite).connect_timeout(SINGLE_SERVER_TIMEOUT);
+    config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     config.tcp_user_timeout(Duration::from_secs(5)).keepalives_idle(Duration::from_secs(30));
     if config.get_application_name().is_none() {
         config.application_name("deskpass");
@@ -155,7 +157,7 @@ mod tests {
     use super::*;
 
     fn address(url: &str) -> PostgresAddress {
-        PostgresAddress::new(&PostgresSettings { url: url.to_owned(), connections: 1, ca_file: None }).unwrap()
+        PostgresAddress::new(&PostgresSettings::new(url.to_owned())).unwrap()
     }
 
     #[test]
@@ -202,11 +204,7 @@ mod tests {
         let shown = address("postgres://desk:secret@db.example.com:6432/help?sslmode=require");
         assert_eq!(shown.to_string(), "PostgreSQL at db.example.com:6432, database help");
         assert!(!format!("{shown:?}").contains("secret"));
-        let refused = PostgresAddress::new(&PostgresSettings {
-            url: "postgres://desk:secret@db/x?nonsense=1".to_owned(),
-            connections: 1,
-            ca_file: None,
-        });
+        let refused = PostgresAddress::new(&PostgresSettings::new("postgres://desk:secret@db/x?nonsense=1".to_owned()));
         let shown = refused.unwrap_err().to_string();
         assert!(shown.contains("store.url") && !shown.contains("secret"), "{shown}");
     }

@@ -12,10 +12,6 @@ use super::connection::{ConnectionHealth, PostgresConnection};
 use crate::database::StoreLoad;
 use crate::{Result, StoreError, StoreErrorKind};
 
-/// The timeout of a use of the database, in total.
-const WORK_TIMEOUT: Duration = Duration::from_secs(2);
-/// The part of it that may be spent on waiting for a free connection.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// The extra time after which the caller gives up, although the thread has not reported a timeout.
 const WORK_TIMEOUT_GRACE: Duration = Duration::from_millis(200);
 /// The time without new connection attempts after a failed one, to protect a server that is down.
@@ -42,6 +38,8 @@ pub(super) struct Pool {
     writes: Arc<Semaphore>,
     /// The number of connections.
     limit: usize,
+    /// The timeout of a use, in total.
+    timeout: Duration,
     /// The number of uses that wait for a connection.
     waiting: AtomicUsize,
 }
@@ -69,11 +67,11 @@ pub(super) enum AccessMode {
 }
 
 impl Pool {
-    pub(super) fn new(address: PostgresAddress, connections: usize) -> Self {
+    pub(super) fn new(address: PostgresAddress, connections: usize, timeout: Duration) -> Self {
         let (limit, writes) = connection_limits(connections);
         let (all, writes) = (Arc::new(Semaphore::new(limit)), Arc::new(Semaphore::new(writes)));
         let waiting = AtomicUsize::default();
-        Self { address, idle: Mutex::default(), refused: Mutex::default(), all, writes, limit, waiting }
+        Self { address, idle: Mutex::default(), refused: Mutex::default(), all, writes, limit, timeout, waiting }
     }
 
     /// The uses that wait, the connections in use, and the number of connections.
@@ -88,10 +86,11 @@ impl Pool {
         wanted_for: AccessMode,
         work: impl Fn(&PostgresConnection) -> Result<(), WorkError> + Send + 'static,
     ) -> Result<()> {
-        let deadline = Instant::now() + WORK_TIMEOUT;
+        let deadline = Instant::now() + self.timeout;
         let busy = |_| StoreError::new(StoreErrorKind::Overloaded, "every connection to the database is busy");
         let waiting = WaitingUse::new(&self.waiting);
-        let permits = timeout(ACQUIRE_TIMEOUT, self.acquire(wanted_for)).await.map_err(busy)?;
+        // The rest is left for the work itself.
+        let permits = timeout(self.timeout * 3 / 4, self.acquire(wanted_for)).await.map_err(busy)?;
         drop(waiting);
         let (permits, pool) = (permits.map_err(|error| StoreError::unavailable(&error))?, Arc::clone(self));
         let job = tokio::task::spawn_blocking(move || {

@@ -17,8 +17,6 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use super::address::{RedisAddress, Topology, with_address};
 use crate::{Result, StoreError};
 
-/// The timeout of a call in total.
-const CALL_TIMEOUT: Duration = Duration::from_secs(1);
 /// The timeout of one connection attempt. Callers wait for the first attempt only.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The timeout of a Sentinel's answer.
@@ -31,6 +29,8 @@ const RECONNECT_DELAY: Duration = Duration::from_millis(20);
 #[derive(Clone, Debug)]
 pub(super) struct RedisConnection {
     address: Arc<RedisAddress>,
+    /// The timeout of a call, in total.
+    timeout: Duration,
     state: Arc<watch::Sender<ConnectionState>>,
 }
 
@@ -72,12 +72,12 @@ pub(super) struct RedisCall<'a> {
 }
 
 impl RedisConnection {
-    pub(super) fn new(address: Arc<RedisAddress>) -> Self {
-        Self { address, state: Arc::new(watch::Sender::new(ConnectionState::Trying)) }
+    pub(super) fn new(address: Arc<RedisAddress>, timeout: Duration) -> Self {
+        Self { address, timeout, state: Arc::new(watch::Sender::new(ConnectionState::Trying)) }
     }
 
     pub(super) async fn call(&self) -> Result<RedisCall<'_>> {
-        let deadline = Instant::now() + CALL_TIMEOUT;
+        let deadline = Instant::now() + self.timeout;
         let mut states = self.state.subscribe();
         let settled = timeout_at(deadline, states.wait_for(|state| !matches!(state, ConnectionState::Trying))).await;
         match settled.map(|state| state.map(|state| state.clone())) {
@@ -112,7 +112,7 @@ impl RedisConnection {
     pub(super) async fn run(self, write_check: Cmd) {
         let mut states = self.state.subscribe();
         for generation in 1_u64.. {
-            let connected = timeout(CONNECT_TIMEOUT, connect(&self.address, &write_check)).await;
+            let connected = timeout(CONNECT_TIMEOUT, connect(&self.address, self.timeout, &write_check)).await;
             match connected
                 .map_err(|_| "timed out".to_owned())
                 .and_then(|transport| transport.map_err(|error| error.to_string()))
@@ -174,14 +174,11 @@ fn is_connection_error(error: &RedisError) -> bool {
         || matches!(error.kind(), ErrorKind::Server(kind) if elsewhere.contains(&kind))
 }
 
-async fn connect(address: &RedisAddress, write_check: &Cmd) -> RedisResult<RedisTransport> {
+async fn connect(address: &RedisAddress, timeout: Duration, write_check: &Cmd) -> RedisResult<RedisTransport> {
     if let Topology::Cluster(nodes) = &address.topology {
-        let builder =
-            ClusterClient::builder(nodes.clone()).retries(2).connection_timeout(CALL_TIMEOUT).max_retry_wait(50);
+        let builder = ClusterClient::builder(nodes.clone()).retries(2).connection_timeout(timeout).max_retry_wait(50);
         let builder = address.certificates().into_iter().fold(builder, redis::cluster::ClusterClientBuilder::certs);
-        return Ok(RedisTransport::Cluster(
-            builder.response_timeout(CALL_TIMEOUT).build()?.get_async_connection().await?,
-        ));
+        return Ok(RedisTransport::Cluster(builder.response_timeout(timeout).build()?.get_async_connection().await?));
     }
     let mut transport = RedisTransport::One(connection(&server(address, 0).await?).await?);
     // Rejects a server that takes no writes.

@@ -32,6 +32,8 @@ pub struct RedisSettings {
     pub prefix: String,
     /// The keys for sealing: the first closes records, all open them.
     pub keys: EncryptionKeys,
+    /// The timeout of a call, in total.
+    pub timeout: Duration,
     /// A CA file to trust in addition to the system's certificates.
     pub ca_file: Option<PathBuf>,
 }
@@ -81,12 +83,12 @@ impl RedisBackend {
                 "connection to Redis is not encrypted, including its password (records are sealed): use rediss"
             );
         }
-        let (RedisSettings { prefix, keys, .. }, entropy) = (settings, Entropy::system());
+        let (RedisSettings { prefix, keys, timeout, .. }, entropy) = (settings, Entropy::system());
         let (prefix, address) = (prefix + ":1:", Arc::new(address));
         let node = entropy.bytes().map_err(|error| StoreError::shared(error.to_string()))?;
         let node = format!("{:016x}", u64::from_be_bytes(node));
         let worker = Arc::new(BusWorker {
-            connection: RedisConnection::new(Arc::clone(&address)),
+            connection: RedisConnection::new(Arc::clone(&address), timeout),
             address,
             watchers: Arc::default(),
             bus: Bus::default(),
