@@ -25,8 +25,8 @@ pub(super) struct PostgresAddress {
     /// The index of the server that was connected to last.
     preferred: Arc<AtomicUsize>,
     tls: MakeRustlsConnect,
-    /// The connect timeout when there is one server.
-    timeout: Duration,
+    /// The timeout of a use of the database, and so of connecting when there is one server.
+    pub(super) timeout: Duration,
 }
 
 impl PostgresAddress {

@@ -7,6 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::pin::pin;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::runtime::{Builder, Runtime};
@@ -20,10 +21,16 @@ use super::address::PostgresAddress;
 use crate::database::{Row, SqlValue};
 use crate::{Result, StoreError};
 
-/// The settings of every database session. The timeouts keep a slow statement, or a transaction of a node that hangs,
-/// from blocking rows for other nodes. JIT is off because compiling takes longer than any statement here.
-const SESSION_SETTINGS: &str = "SET statement_timeout = 1500; SET idle_in_transaction_session_timeout = 5000;
-    SET default_transaction_isolation = 'read committed'; SET synchronous_commit = on; SET jit = off";
+/// The settings of every database session, for uses that may take `timeout`. The server's own timeouts keep a slow
+/// statement, or a transaction of a node that hangs, from blocking rows for other nodes. JIT is off because compiling takes
+/// longer than any statement here.
+fn session_settings(timeout: Duration) -> String {
+    let [statement, idle] = [timeout * 3 / 4, timeout * 5 / 2].map(|limit| limit.as_millis());
+    format!(
+        "SET statement_timeout = {statement}; SET idle_in_transaction_session_timeout = {idle};
+         SET default_transaction_isolation = 'read committed'; SET synchronous_commit = on; SET jit = off"
+    )
+}
 
 /// The state of a connection after its last use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +108,7 @@ impl PostgresConnection {
             deadline: Cell::new(deadline),
             health: Cell::new(ConnectionHealth::Healthy),
         };
-        connection.batch(SESSION_SETTINGS)?;
+        connection.batch(&session_settings(address.timeout))?;
         Ok(connection)
     }
 
