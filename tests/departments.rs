@@ -1,6 +1,7 @@
 //! Departments are compared by the platform's ids, and only the platform's latest answer counts.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use deskpass_core::IdentifiedPerson;
 use serde_json::{Value, json};
@@ -115,6 +116,7 @@ on_every_store! {
         let page = client.scan(&qrcode, "supervisor01").await;
         assert_eq!(fragment(&page, "error"), "disabled");
         client.me(&token).await.refused(401, 1001);
+        app.clock.advance(Duration::from_secs(61));
         let token = sign_in(&mut client, "supervisor01").await;
         let token = as_supervisor(&mut client, token).await;
         assert_eq!(listed(&mut client, &token, "/api/admin/employees").await.len(), 2);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use deskpass_platform::envelope::Envelope;
 use serde_json::json;
 
-use super::{AES_KEY, Desk, EVENTS, TOKEN};
+use super::{AES_KEY, Desk, EVENTS, FRESH, TOKEN};
 use crate::harness::{Response, request, until};
 
 const XML: [(&str, &str); 1] = [("content-type", "text/xml")];
@@ -72,6 +72,8 @@ on_every_store! {
         let (mut client, now) = (desk.app.client().await, desk.app.clock.now().millis() / 1_000);
         let recorded = sealed(&event("unsubscribe", now), now);
         assert_eq!(client.send(&recorded).await.status, 200);
+        assert_eq!(desk.rows("user01").len(), 1);
+        desk.app.clock.advance(FRESH);
         until("the platform says otherwise", async || desk.rows("user01").len() == 2).await;
         let token = client.sign_in("user01").await;
         // Accepted, so that the platform does not send it again.

@@ -31,6 +31,7 @@ pub(crate) use detached::run_to_completion;
 pub(crate) use fields::{
     FieldKind, FieldSpec, FieldValue, Fields, FormattedText, FromFields, GivenValue, InvalidFields, Members,
     OidcClientId, ReasonText, RoleGroups, ServiceKeyId, SignInId, TextFormat, describe_fields, is_hexadecimal,
+    whole_number,
 };
 pub(crate) use form::OAuthForm;
 pub(crate) use opener::Opener;

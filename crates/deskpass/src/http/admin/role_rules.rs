@@ -11,7 +11,7 @@ use crate::App;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
     FieldKind, FieldSpec, FieldValue, FromFields, GivenValue, HighRisk, HomeAdmin, HomeOnly, JsonBody,
-    run_to_completion,
+    run_to_completion, whole_number,
 };
 use crate::http::response::{Reply, RoleName};
 
@@ -31,8 +31,8 @@ const RULES_FORMAT: [&str; 2] = [
 /// The fields of a rule.
 const RULE_FIELDS: &[FieldSpec] = &[
     FieldSpec { name: "role", kind: FieldKind::OneOf(&Role::NAMES), required: true, doc: "" },
-    FieldSpec { name: "department", kind: FieldKind::Text, required: false, doc: "" },
-    FieldSpec { name: "tag", kind: FieldKind::Text, required: false, doc: "" },
+    FieldSpec { name: "department", kind: FieldKind::TextOrNumber, required: false, doc: "" },
+    FieldSpec { name: "tag", kind: FieldKind::TextOrNumber, required: false, doc: "" },
 ];
 
 /// A rule.
@@ -166,7 +166,10 @@ fn parse_id(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, R
     let id = match fields.get(name) {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(id)) => id.clone(),
-        Some(Value::Number(number)) if number.is_u64() => number.to_string(),
+        Some(Value::Number(number)) => match number.as_u64().or_else(|| whole_number(number.as_f64()?)) {
+            Some(id) if u32::try_from(id).is_ok() => id.to_string(),
+            _ => return Err([format!("{name} {number} is not an id"), format!("{name} {number} 不是编号")]),
+        },
         Some(_) => return Err([format!("{name} is not a text"), format!("{name} 不是文本")]),
     };
     if (1..=MAX_ID_BYTES).contains(&id.len()) && !id.chars().any(|c| c.is_control() || c.is_whitespace()) {

@@ -8,6 +8,7 @@ use crate::http::request::{FieldKind, FieldSpec};
 pub(super) fn of(kind: &FieldKind) -> Value {
     match kind {
         FieldKind::Text => json!({ "type": "string" }),
+        FieldKind::TextOrNumber => json!({ "type": ["string", "integer"], "minimum": 0, "maximum": u32::MAX }),
         FieldKind::Format(format) => {
             let mut schema = json!({ "type": "string", "format": format.name, "examples": [format.example] });
             if let (Some(schema), Some(pattern)) = (schema.as_object_mut(), format.pattern) {

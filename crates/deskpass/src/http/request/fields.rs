@@ -12,7 +12,9 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 pub(crate) use types::{OidcClientId, ReasonText, RoleGroups, ServiceKeyId, SignInId, is_hexadecimal};
-pub(crate) use value::{BoundedInteger, FieldKind, FieldSpec, FieldValue, FormattedText, GivenValue, TextFormat};
+pub(crate) use value::{
+    BoundedInteger, FieldKind, FieldSpec, FieldValue, FormattedText, GivenValue, TextFormat, whole_number,
+};
 
 use crate::http::error::{FieldError, FieldErrors};
 

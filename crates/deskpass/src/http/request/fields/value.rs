@@ -37,6 +37,8 @@ pub(crate) struct FieldSpec {
 pub(crate) enum FieldKind {
     /// Any text.
     Text,
+    /// An identifier of the platform: a text, or a number as consoles show it.
+    TextOrNumber,
     /// A text of a named format.
     Format(&'static TextFormat),
     /// An identifier, with the error that invalid ones cause.
@@ -182,7 +184,7 @@ impl FieldValue for bool {
 
 /// The integer that a number such as `55.0` means: JSON Schema takes it for one.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked before")]
-fn whole_number(number: f64) -> Option<u64> {
+pub(crate) fn whole_number(number: f64) -> Option<u64> {
     (number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number)).then_some(number as u64)
 }
 
