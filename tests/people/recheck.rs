@@ -158,7 +158,7 @@ on_every_store! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_nodes_one_checks() {
     StoreBackend::ScaledOut
-        .run(async {
+        .run(Box::pin(async {
             let desk = Desk::without_events().await;
             let other = desk.app.second_node().await;
             let mut client = desk.app.client().await;
@@ -168,6 +168,6 @@ async fn of_two_nodes_one_checks() {
             let (here, there) = tokio::join!(Box::pin(desk.app.auth().recheck()), Box::pin(other.auth().recheck()));
             assert_eq!(here.unwrap() + there.unwrap(), 3);
             assert_eq!(desk.app.query("SELECT count(*) FROM employee WHERE checked_at IS NOT NULL"), ["3"]);
-        })
+        }))
         .await;
 }

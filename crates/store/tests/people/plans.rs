@@ -22,7 +22,11 @@ on_every_store! {
         }
         bulk(fixture, "ANALYZE", 0).await;
         for (name, plan) in fixture.store().platform_plans().await.unwrap() {
-            let scans = |line: &str| line.contains("Seq Scan") || line.trim_start().starts_with("SCAN");
+            // All of the index of leavers to lock is read; it has no others.
+            let scans = |line: &str| {
+                let line = line.trim_start();
+                line.contains("Seq Scan") || line.starts_with("SCAN") && !line.ends_with("INDEX platform_event_to_lock")
+            };
             assert!(!plan.lines().any(scans), "{name}\n{plan}");
             let sorts = |line: &str| line.contains("Sort  (") && !line.contains("Incremental");
             assert!(name != "people to check" || !plan.lines().any(sorts), "{name}\n{plan}");
