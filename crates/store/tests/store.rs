@@ -12,5 +12,7 @@ mod lists;
 mod log;
 mod oidc;
 mod shared;
+#[path = "../../../tests/harness/stopwatch.rs"]
+mod stopwatch;
 #[path = "harness/stores.rs"]
 mod stores;
