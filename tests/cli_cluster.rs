@@ -3,7 +3,7 @@
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Client, ClusterStore, Process, Servers, binary, finished, with_settings};
+use crate::harness::{Client, ClusterStore, Process, Servers, Stopwatch, binary, finished, with_settings};
 
 /// Runs a command in development mode on a cluster store; returns its exit code and output.
 fn run(place: &ClusterStore, arguments: &[&str]) -> (Option<i32>, String) {
@@ -24,9 +24,9 @@ fn done(place: &ClusterStore, arguments: &[&str]) -> String {
 
 /// Waits at most a second until a condition holds.
 async fn within_a_second(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(1);
+    let began = Stopwatch::start();
     while !is_so().await {
-        assert!(Instant::now() < deadline, "{what}: the node did not learn of it in time");
+        assert!(began.elapsed() < Duration::from_secs(1), "{what}: the node did not learn of it in time");
     }
 }
 
@@ -87,14 +87,14 @@ fn without_postgres_it_does_not_start_and_says_so_soon() {
     let place = servers.cluster_store();
     servers.stop_postgres();
     for arguments in [&["serve", "--listen", "127.0.0.1:0"][..], &["migrate"], &["employee", "list"]] {
-        let (started, (code, text)) = (Instant::now(), run(&place, arguments));
+        let (started, (code, text)) = (Stopwatch::start(), run(&place, arguments));
         assert!(code == Some(1) && text.contains("PostgreSQL at 127.0.0.1:"), "{text}");
         assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
     }
     servers.start_postgres();
     // PostgreSQL accepts connections and does not respond.
     servers.pause_postgres();
-    let (started, (code, text)) = (Instant::now(), run(&place, &["serve", "--listen", "127.0.0.1:0"]));
+    let (started, (code, text)) = (Stopwatch::start(), run(&place, &["serve", "--listen", "127.0.0.1:0"]));
     assert!(code == Some(1) && text.contains("did not respond in time"), "{text}");
     assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
     servers.resume_postgres();

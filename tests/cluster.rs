@@ -7,7 +7,9 @@ use deskpass_store::Chore;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::{Client, Platform, Process, Servers, StoreBackend, TestApp, fragment, location, rounds, target};
+use crate::harness::{
+    Client, Platform, Process, Servers, Stopwatch, StoreBackend, TestApp, fragment, location, rounds, target,
+};
 
 /// Runs tests on the scaled-out store.
 macro_rules! on_nodes {
@@ -48,7 +50,7 @@ async fn scanned(platform: &mut Client, node: &mut Client, qrcode: &Value, who: 
 
 /// Repeats a check until it holds, for the second that another node may take to learn of a change.
 pub(crate) async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let began = Instant::now();
+    let began = Stopwatch::start();
     loop {
         // The node decides after this moment, so the second is measured from here.
         let asked = began.elapsed();

@@ -5,13 +5,13 @@ mod logouts;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::harness::{Client, ClusterStore, Process, Response, Servers, request, rounds};
+use crate::harness::{Client, ClusterStore, Process, Response, Servers, Stopwatch, request, rounds};
 
 /// How long another node may accept a token after its logout was acknowledged on one node.
 const LAG: Duration = Duration::from_secs(1);
@@ -42,7 +42,7 @@ impl Cluster {
 
 /// Waits for a condition that must hold soon.
 async fn soon(within: Duration, what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let began = Instant::now();
+    let began = Stopwatch::start();
     while !is_so().await {
         assert!(began.elapsed() < within, "{what}: not within {within:?}");
         sleep(Duration::from_millis(20)).await;
@@ -51,7 +51,7 @@ async fn soon(within: Duration, what: &str, mut is_so: impl AsyncFnMut() -> bool
 
 /// Sends a request and requires a response in time.
 async fn timed(client: &mut Client, bytes: &[u8]) -> Response {
-    let began = Instant::now();
+    let began = Stopwatch::start();
     let answer = client.send(bytes).await;
     SLOWEST.fetch_max(usize::try_from(began.elapsed().as_millis()).unwrap(), Ordering::Relaxed);
     assert!(began.elapsed() < CALL, "took {:?}: {answer:?}", began.elapsed());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::harness::{Client, ClusterStore, Operator, Process, Servers, TestSocket, until};
+use crate::harness::{Client, ClusterStore, Operator, Process, Servers, Stopwatch, TestSocket, until};
 
 /// Two nodes on servers that a test may break, and a service key.
 struct Cluster {
@@ -134,7 +134,7 @@ async fn ending_a_session_on_one_node_ends_its_sockets_on_the_other_within_a_sec
                 (4401, "disabled")
             }
         };
-        let began = Instant::now();
+        let began = Stopwatch::start();
         let closing = tokio::spawn(async move { (socket.closed().await, began.elapsed()) });
         // Sent after the end, on the node where the session ended: the other node may or may not know of the end yet.
         let shown = one.send_card(&cluster.key, &to("user01"), &json!("too late")).await;
@@ -233,7 +233,7 @@ async fn a_sender_of_many_messages_does_not_wait_for_a_dead_node_once_for_each()
     cluster.is_counted(&mut other, 2).await;
     cluster.nodes.remove(0).kill();
     let message = json!({ "to": to("user01"), "msg_type": "byod_card", "content": 1 });
-    let began = Instant::now();
+    let began = Stopwatch::start();
     let shown = other.send_messages(&cluster.key, &json!({ "messages": vec![message; 100] })).await.data();
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     assert_eq!(shown["delivered"], 100, "on the node that lives");

@@ -2,13 +2,13 @@
 
 mod slow_clients;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::harness::{Client, Frame, TestApp, TestSocket, handshake, masked, settings};
+use crate::harness::{Client, Frame, Stopwatch, TestApp, TestSocket, handshake, masked, settings};
 
 /// Waits until a service has this many sockets.
 async fn until(app: &TestApp, count: usize) {
-    let since = Instant::now();
+    let since = Stopwatch::start();
     while app.auth().sockets.len() != count {
         assert!(since.elapsed() < Duration::from_secs(5), "{} sockets", app.auth().sockets.len());
         tokio::task::yield_now().await;
@@ -164,7 +164,7 @@ on_one_store! {
         for frame in [masked(0x81, b"xxxxxxxxxx"), masked(0x82, &[0; 1_000]), masked(0x91, &[0; 1_000])] {
             let mut socket = app.socket("employee", &token).await;
             let flood = frame.repeat(1_000);
-            let since = Instant::now();
+            let since = Stopwatch::start();
             while socket.push(&flood).await {
                 assert!(since.elapsed() < Duration::from_secs(5), "it is listened to");
             }
@@ -281,7 +281,7 @@ async fn come_in_late() {
 }
 
 async fn soon_enough(what: &str, is_so: impl Fn() -> bool) {
-    let since = Instant::now();
+    let since = Stopwatch::start();
     while !is_so() {
         assert!(since.elapsed() < Duration::from_secs(5), "in vain: {what}");
         tokio::task::yield_now().await;

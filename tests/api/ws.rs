@@ -8,9 +8,9 @@ mod resume;
 mod roles;
 mod token;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::harness::{Response, TestApp, TestSocket, handshake};
+use crate::harness::{Response, Stopwatch, TestApp, TestSocket, handshake};
 
 const EMPLOYEE: &str = "/api/ws/employee";
 const AGENT: &str = "/api/ws/agent";
@@ -37,7 +37,7 @@ async fn ask_as(app: &TestApp, token: &str, path: &str, headers: &[(&str, &str)]
 impl TestSocket {
     /// Asserts that the socket closes with this code within a second, after an event with the reason where the session ended.
     pub(crate) async fn ends_soon(&mut self, code: u16, reason: &str) {
-        let since = Instant::now();
+        let since = Stopwatch::start();
         let (found, why, said) = self.closed().await;
         assert_eq!((found, &*why), (code, reason));
         assert!(since.elapsed() < Duration::from_secs(1), "only after {:?}", since.elapsed());

@@ -20,6 +20,7 @@ mod reply_backend;
 mod servers;
 mod service;
 mod socket;
+mod stopwatch;
 mod store_backend;
 mod wait;
 
@@ -44,6 +45,7 @@ pub(crate) use proxy::{Proxy, free_address};
 pub(crate) use reply_backend::{BackendAnswer, REPLY_SECRET, ReceivedReply, ReplyBackend};
 pub(crate) use servers::{PASSWORDS, Servers};
 pub(crate) use socket::{Frame, TestSocket, handshake, masked};
+pub(crate) use stopwatch::Stopwatch;
 pub(crate) use store_backend::{StoreBackend, rounds};
 pub(crate) use wait::until;
 

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::{Cluster, HEALED, LAG, bearer, soon};
-use crate::harness::{Client, Process, Servers, request, rounds};
+use crate::harness::{Client, Process, Servers, Stopwatch, request, rounds};
 
 /// Signs out on one node a session that the other has cached, and watches the other.
 async fn one_logout([here, there]: &mut [Client; 2], slowest: &AtomicUsize) {
     let token = here.sign_in("user01").await;
     assert!(there.is_valid(&token).await);
     here.logout(&token).await.data();
-    let acknowledged = Instant::now();
+    let acknowledged = Stopwatch::start();
     assert!(!here.is_valid(&token).await, "still good where it was signed out");
     loop {
         // The other node decides after this moment, so its answer counts from here.

@@ -14,5 +14,7 @@ mod oidc;
 mod people;
 mod roles;
 mod shared;
+#[path = "../../../tests/harness/stopwatch.rs"]
+mod stopwatch;
 #[path = "harness/stores.rs"]
 mod stores;

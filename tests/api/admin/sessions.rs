@@ -1,14 +1,14 @@
 //! `/api/admin/sessions`, `/api/admin/employees/{corp_id}/{employee_id}/sessions`
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use deskpass_core::Role;
 use serde_json::{Value, json};
 
 use super::people::{Admin, enter};
 use super::read_in_pages;
-use crate::harness::{Client, Response, StoreBackend, TestApp};
+use crate::harness::{Client, Response, Stopwatch, StoreBackend, TestApp};
 
 const SESSIONS: &str = "/api/admin/sessions";
 
@@ -234,7 +234,7 @@ async fn end_across_nodes() {
     let mut admin = Admin::of(&app).await;
     let id = admin.id_of("user01").await;
     admin.end(&id).await.data();
-    let (begun, mut alive) = (Instant::now(), 3);
+    let (begun, mut alive) = (Stopwatch::start(), 3);
     while alive == 3 {
         assert!(begun.elapsed() < Duration::from_secs(1), "still good elsewhere");
         alive = 0;
@@ -244,7 +244,7 @@ async fn end_across_nodes() {
     }
     assert_eq!(alive, 2);
     admin.do_it("DELETE", "/api/admin/employees/wwdeskpass/user01/sessions", &json!({})).await.data();
-    let begun = Instant::now();
+    let begun = Stopwatch::start();
     for token in &tokens {
         while there.me(token).await.status == 200 {
             assert!(begun.elapsed() < Duration::from_secs(1), "still good elsewhere");

@@ -5,7 +5,7 @@ use deskpass_store::{Lease, SharedState};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::shared::server::{Desk, Server, at, node};
+use crate::shared::server::{Desk, Server, at, patient_node};
 
 /// An operation of an ephemeral store: the record and its lifetime.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ async fn answers(desk: &Desk, run: u64, asks: &[Ask]) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_and_redis_answer_alike() {
     let server = Server::start(&[]);
-    let (here, there) = (SharedState::in_process(), node(&server.url()));
+    let (here, there) = (SharedState::in_process(), patient_node(&server.url()));
     let (runtime, mut run) = (tokio::runtime::Handle::current(), 0);
     tokio::task::block_in_place(|| {
         let runner = &mut TestRunner::new(Config { cases: 200, failure_persistence: None, ..Config::default() });
@@ -87,7 +87,7 @@ async fn memory_and_redis_answer_alike() {
 #[tokio::test]
 async fn redis_expires_records() {
     let server = Server::start(&[]);
-    let there = node(&server.url());
+    let there = patient_node(&server.url());
     let lease = Lease { holder: Digest::of(&[]), until: at(120_000) };
     assert!(there.leases.put(Digest::of(&[b"a"]), lease, at(0)).await.unwrap());
     let key = format!("test:1:lease:{}", Digest::of(&[b"a"]).to_text());

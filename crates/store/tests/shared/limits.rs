@@ -6,9 +6,9 @@ use deskpass_core::{Digest, Rate};
 use deskpass_store::{LimitSubject, SharedState};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use tokio::time::Instant;
 
-use crate::shared::server::{Desk, Server, at, eventually, node, works};
+use crate::shared::server::{Desk, Server, at, eventually, node, patient_node, works};
+use crate::stopwatch::Stopwatch;
 
 const LONG: Duration = Duration::from_secs(5);
 /// Too large for a number that Lua formats by itself.
@@ -39,7 +39,7 @@ async fn burst(node: &Desk, name: &str, rate: Rate) -> usize {
 async fn memory_and_redis_count_alike() {
     let server = Server::start(&[]);
     // The nodes take turns, so that neither has counted everything itself.
-    let (here, there) = (SharedState::in_process(), [node(&server.url()), node(&server.url())]);
+    let (here, there) = (SharedState::in_process(), [patient_node(&server.url()), patient_node(&server.url())]);
     let runtime = tokio::runtime::Handle::current();
     let asks = (1..40_u32, prop::collection::vec(prop_oneof![Just(0_i64), 0..9_000_i64], 1..60));
     let runs = std::cell::Cell::new(0);
@@ -63,7 +63,7 @@ async fn memory_and_redis_count_alike() {
 #[tokio::test]
 async fn nodes_share_the_count_of_concurrent_requests() {
     let server = Server::start(&[]);
-    let nodes = [node(&server.url()), node(&server.url())];
+    let nodes = [patient_node(&server.url()), patient_node(&server.url())];
     let asks = (0..100).map(|turn| admit(nodes.get(turn % 2).unwrap(), "a", a_minute(30), 0));
     let admitted = futures_util::future::join_all(asks).await;
     assert_eq!(admitted.iter().filter(|admitted| admitted.is_ok()).count(), 30);
@@ -86,7 +86,7 @@ async fn without_redis_every_node_counts_for_itself_and_nothing_is_forgotten() {
     }
     assert_eq!((burst(&one, "before", rate).await, burst(&other, "before", rate).await), (0, 0));
     assert_eq!((burst(&one, "half", rate).await, burst(&other, "half", rate).await), (5, 10));
-    let begun = Instant::now();
+    let begun = Stopwatch::start();
     for name in 0..500 {
         admit(&one, &name.to_string(), rate, 0).await.unwrap();
     }
@@ -105,7 +105,7 @@ async fn a_server_that_hangs_is_waited_for_once() {
     let node = node(&server.url());
     works(&node, LONG).await;
     server.signal("STOP");
-    let begun = Instant::now();
+    let begun = Stopwatch::start();
     assert_eq!(burst(&node, "a", a_minute(300)).await, 300);
     server.signal("CONT");
     assert!(begun.elapsed() < Duration::from_millis(1_500), "{:?}", begun.elapsed());
@@ -131,7 +131,7 @@ async fn redis_shows_no_names_and_forgets_paid_debts() {
 #[tokio::test]
 async fn an_invalid_count_in_redis_is_harmless() {
     let server = Server::start(&[]);
-    let (one, other) = (node(&server.url()), node(&server.url()));
+    let (one, other) = (patient_node(&server.url()), patient_node(&server.url()));
     admit(&one, "a", a_minute(2), 0).await.unwrap();
     let name = server.cli(&["KEYS", "*:limit:*"]).trim().to_owned();
     for garbage in ["", "x", "nan", "inf", "-inf", "1e400", "0x7fffffffffffffffff", "99999999999999999999999"] {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use deskpass_core::Digest;
 use deskpass_store::{Lease, StoreErrorKind};
-use tokio::time::Instant;
 
 use crate::shared::server::{Desk, Server, at, eventually, free_port, in_time, node, works};
+use crate::stopwatch::Stopwatch;
 
 const LONG: Duration = Duration::from_secs(5);
 
@@ -21,7 +21,7 @@ async fn all_fail(node: &Desk) {
     // The first operations after the outage wait for their timeout.
     tokio::time::timeout(LONG, async {
         loop {
-            let begun = Instant::now();
+            let begun = Stopwatch::start();
             let error = in_time(node.probe()).await.unwrap_err();
             assert_eq!(error.kind(), StoreErrorKind::SharedUnavailable);
             if begun.elapsed() < Duration::from_millis(50) {
@@ -31,7 +31,7 @@ async fn all_fail(node: &Desk) {
     })
     .await
     .expect("after the timeout no request waits");
-    let begun = Instant::now();
+    let begun = Stopwatch::start();
     for _ in 0..100 {
         in_time(node.leases.put(name, lease(), at(0))).await.unwrap_err();
         in_time(node.leases.read_with(&name, at(0), |_| ())).await.unwrap_err();

@@ -3,7 +3,7 @@
 use deskpass_core::Digest;
 use deskpass_store::Lease;
 
-use crate::shared::server::{Server, at, node};
+use crate::shared::server::{Server, at, patient_node};
 
 const ROUNDS: u32 = 1_000;
 
@@ -14,7 +14,7 @@ fn lease(of: &[u8]) -> Lease {
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_nodes_put_change_and_take_once() {
     let server = Server::start(&[]);
-    let (a, b) = (node(&server.url()), node(&server.url()));
+    let (a, b) = (patient_node(&server.url()), patient_node(&server.url()));
     for round in 0..ROUNDS {
         let name = Digest::of(&[&round.to_be_bytes()]);
         let (first, second) =
@@ -34,7 +34,7 @@ async fn concurrent_nodes_put_change_and_take_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_change_is_lost() {
     let server = Server::start(&[]);
-    let (a, b) = (&node(&server.url()), &node(&server.url()));
+    let (a, b) = (&patient_node(&server.url()), &patient_node(&server.url()));
     let name = Digest::of(&[b"counter"]);
     assert!(a.leases.put(name, lease(b""), at(0)).await.unwrap());
     let more = |lease: Lease| Ok::<_, ()>(Lease { until: at(lease.until.millis() + 1), ..lease });

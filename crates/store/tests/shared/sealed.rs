@@ -3,7 +3,7 @@
 use deskpass_core::{Digest, EncryptionKeys};
 use deskpass_store::{PlatformToken, RedisSettings, SharedState};
 
-use crate::shared::server::{Desk, Server, at, node, settings};
+use crate::shared::server::{Desk, Server, at, patient_node, settings};
 
 fn token(value: &str) -> PlatformToken {
     PlatformToken { value: value.to_owned(), asked_at: at(0), expires_at: at(7_200_000) }
@@ -16,7 +16,7 @@ fn key(name: Digest) -> String {
 #[tokio::test]
 async fn a_record_sealed_for_another_key_is_ignored() {
     let server = Server::start(&[]);
-    let (node, client) = (node(&server.url()), redis::Client::open(server.url()).unwrap());
+    let (node, client) = (patient_node(&server.url()), redis::Client::open(server.url()).unwrap());
     let mut wire = client.get_multiplexed_async_connection().await.unwrap();
     let [a, b] = [Digest::of(&[b"a"]), Digest::of(&[b"b"])];
     assert!(node.tokens.put(a, token("hunter2"), at(0)).await.unwrap());
@@ -43,7 +43,7 @@ async fn a_record_sealed_for_another_key_is_ignored() {
 async fn another_key_or_prefix_is_another_store() {
     let server = Server::start(&[]);
     let name = Digest::of(&[b"a"]);
-    assert!(node(&server.url()).tokens.put(name, token("a"), at(0)).await.unwrap());
+    assert!(patient_node(&server.url()).tokens.put(name, token("a"), at(0)).await.unwrap());
     let with = |keys| SharedState::redis(RedisSettings { keys, ..settings(&server.url()) }).unwrap();
     let other_key: Desk = with(EncryptionKeys::one([2; 32]));
     let other_prefix: Desk =
@@ -67,7 +67,7 @@ fn nothing_prints_a_secret() {
 #[tokio::test]
 async fn no_error_contains_the_password() {
     let server = Server::start(&["--requirepass", "right"]);
-    let node = node(&format!("redis://:hunter2@127.0.0.1:{}", server.port));
+    let node = patient_node(&format!("redis://:hunter2@127.0.0.1:{}", server.port));
     let error = node.probe().await.unwrap_err();
     assert_eq!(error.kind(), deskpass_store::StoreErrorKind::SharedUnavailable);
     assert!(error.to_string().contains(&format!("127.0.0.1:{}", server.port)), "{error}");

@@ -91,6 +91,11 @@ pub(crate) fn settings(url: &str) -> RedisSettings {
     RedisSettings { url, prefix, keys: EncryptionKeys::one([1; 32]), timeout: Duration::from_secs(1), ca_file: None }
 }
 
+/// A node that waits long: a server on a busy machine is slow, and not broken.
+pub(crate) fn patient_node(url: &str) -> Desk {
+    SharedState::redis(RedisSettings { timeout: Duration::from_secs(10), ..settings(url) }).unwrap()
+}
+
 /// A node.
 pub(crate) fn node(url: &str) -> Desk {
     SharedState::redis(settings(url)).unwrap()
