@@ -9,7 +9,7 @@ use super::{at_the_desk, is_good, kept, localized, nothing_was_blocked, people};
 use crate::harness::{Client, Driver, TestApp, full_picture, picture};
 
 /// The reason of a call. No text in it is markup.
-const REASON: &str = "A new <b>authenticator</b>";
+const REASON: &str = "New phone <since Monday>";
 /// The time after which an employee may be asked again, after too many questions.
 const NEXT_QUESTIONS: Duration = Duration::from_mins(10);
 
@@ -43,9 +43,9 @@ async fn an_employee_sees_who_asks_and_picks_the_number_that_they_hear() {
         assert!(phone.text("#consequence").await.contains(consequence));
         assert!(!kept(&phone).await.as_str().unwrap().contains("dpy_"), "the secret is in no address");
         is_good(&phone, "asked about a call").await;
-        full_picture(&phone, &format!("verify-{}", localized(&options, "en", "zh"))).await;
         phone.set_size(360, 740).await;
         is_good(&phone, "asked about a call on a narrow phone").await;
+        full_picture(&phone, localized(&options, "verify", "verify-zh")).await;
         pick(&phone, number).await;
         phone.wait_for("#outcome.good").await;
         let (title, text) = outcome(&phone).await;
