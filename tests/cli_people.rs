@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::harness::{Operator, Process};
 
-/// A role for a while, and what is told about it.
-fn grants_for_a_while(operator: Operator<'_>) {
+/// A temporary role, and what is told about it.
+fn grants_temporarily(operator: Operator<'_>) {
     let grant = |more: &[&'static str]| [&["role", "grant", "user01", "supervisor"], more].concat();
     let told = operator.succeed(&grant(&["--for", "2h", "--reason", "on call"]));
     assert!(told.contains("user01 holds the role supervisor until 20"), "{told}");
@@ -22,16 +22,16 @@ fn grants_for_a_while(operator: Operator<'_>) {
         "there is no employee nobody",
     );
     operator.succeed(&grant(&[]));
-    operator.fail(&grant(&["--for", "1h", "--reason", "on call"]), "already holds the role supervisor for good");
+    operator.fail(&grant(&["--for", "1h", "--reason", "on call"]), "already holds the role supervisor permanently");
     operator.succeed(&["role", "revoke", "user01", "supervisor"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_role_for_a_while_and_a_synchronisation_are_commands() {
+async fn a_temporary_role_and_a_synchronisation_are_commands() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::In(directory.path());
     let process = Process::serve(&directory.path().join("data"), &[]);
-    grants_for_a_while(operator);
+    grants_temporarily(operator);
     let told = operator.succeed(&["sync", "--dry-run"]);
     assert!(told.contains("member(s) at the platform") && told.contains("dry run: nothing was changed"), "{told}");
     let told = operator.succeed(&["sync", "--json"]);
@@ -39,5 +39,5 @@ async fn a_role_for_a_while_and_a_synchronisation_are_commands() {
     assert_eq!((&result["dry_run"], &result["halted"]), (&Value::from(false), &Value::from(false)), "{told}");
     assert!(result["members"].as_u64().unwrap() > 0, "{told}");
     drop(process);
-    grants_for_a_while(operator);
+    grants_temporarily(operator);
 }

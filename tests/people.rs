@@ -1,4 +1,4 @@
-//! People who come and go: events of the platform, leavers, the re-check, the synchronisation, role rules, and roles for a while.
+//! People who come and go: events of the platform, leavers, the re-check, the synchronisation, role rules, and temporary roles.
 
 mod cluster;
 mod commands;

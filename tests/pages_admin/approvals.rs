@@ -70,7 +70,7 @@ async fn a_change_is_approved_on_the_phone_instead_of_with_a_code() {
     assert_eq!(app.query("SELECT COUNT(*) FROM login_log WHERE event = 'approval_given'"), ["1"]);
 }
 
-/// An administrator without an authenticator gives a role for a while from a phone. The page of the person says where each role
+/// An administrator without an authenticator gives a temporary role from a phone. The page of the person says where each role
 /// comes from, and that the platform does not admit the person.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_an_authenticator_the_phone_is_enough() {
@@ -80,7 +80,7 @@ async fn without_an_authenticator_the_phone_is_enough() {
     keep_time(&browser, &app.clock).await;
     let token = app.client().await.sign_in("admin01").await;
     arrive(&browser, &app.address, &token, "person?employee_id=user01").await;
-    browser.click("#origins [data-act=for-a-while]").await;
+    browser.click("#origins [data-act=temporary-role]").await;
     browser.wait_for("dialog [data-act=device-first]").await;
     assert_eq!(browser.script("return document.querySelector('[name=code]')", &[]).await, json!(null));
     well_made(&browser, "only the phone").await;

@@ -1,4 +1,4 @@
-//! Roles for a while: they end by themselves on every node, and the person is told before.
+//! Temporary roles: they end by themselves on every node, and the person is told before.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const TEMPORARY: &str = "/api/admin/roles/temporary";
 const MINUTE: Duration = Duration::from_mins(1);
 
 impl Desk {
-    /// Gives an employee a role for a while, with a fresh code.
+    /// Gives an employee a temporary role, with a fresh code.
     async fn give(&mut self, admin: (&str, &Device), who: &str, role: &str, minutes: u64) -> Response {
         let body = json!({ "employee_id": who, "role": role, "minutes": minutes, "reason": "on call" });
         let (token, code) = (admin.0, admin.1.next_code());
@@ -95,7 +95,7 @@ on_every_store! {
         desk.give(by, "user01", "security", 5).await.data();
         desk.app.clock.advance(MINUTE * 6);
         desk.until_roles(&token, &["user"]).await;
-        // By hand, it is for good.
+        // By hand, it is permanent.
         desk.give(by, "user01", "security", 5).await.data();
         desk.app.auth().operator().grant(desk.app.key("user01"), "security").await.unwrap();
         desk.give(by, "user01", "security", 5).await.refused(409, 1019);
@@ -112,7 +112,7 @@ on_every_store! {
     }
 
     /// Who would be the last administrator when the time is over is not a second one.
-    async fn an_administrator_for_a_while_replaces_nobody() {
+    async fn a_temporary_administrator_replaces_nobody() {
         let mut desk = Desk::without_events().await;
         let (admin, device) = desk.app.administrator().await;
         desk.give((admin.as_str(), &device), "user01", "admin", 60).await.data();
@@ -139,7 +139,7 @@ async fn a_role_ends_on_every_node_once() {
             desk.give((admin.as_str(), &device), who, "agent", 30).await.data();
         }
         let token = desk.sign_in_as_user("user01").await;
-        soon("a role for a while", async || there.verify(&token).await["roles"] == json!(["agent", "user"])).await;
+        soon("a temporary role", async || there.verify(&token).await["roles"] == json!(["agent", "user"])).await;
         desk.app.clock.advance(MINUTE * 31);
         // Half a second until a node looks, and a second until the other one knows.
         until("the end of a role", async || desk.client.verify(&token).await["roles"] == json!(["user"])).await;

@@ -53,7 +53,7 @@ learn({
   reason_client_not_allowed: ['may not use the program', '无权使用该应用'],
   reason_setup_code: ['wrong or expired setup code', '设置码错误或已过期'],
   reason_role_needed: ['not permitted for the active role', '当前角色无权限'],
-  reason_temporary_role: ['is an administrator for a while only', '管理员角色是临时的'],
+  reason_temporary_role: ['the administrator role is temporary', '管理员角色是临时角色'],
   reason_last_admin: ['the last administrator', '最后一名管理员'],
   reason_role_from_rule: ['the role comes from a rule', '角色来自规则'],
   reason_would_shut_you_out: ['would lock out the administrator', '会使管理员自己无法使用'],

@@ -129,7 +129,7 @@ impl Store {
         self.database.write(move |tx| upsert(tx, &who, at)).await
     }
 
-    /// Grants a person a role for good; `false` when it was granted so before. Fails when there is no such person.
+    /// Grants a person a role permanently; `false` when it was granted so before. Fails when there is no such person.
     pub async fn grant(
         &self,
         by: ChangeAuthor,

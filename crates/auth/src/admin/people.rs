@@ -101,8 +101,8 @@ impl Administrator<'_> {
         }
     }
 
-    /// Grants a role to an employee for a while; returns when it ends. It replaces an earlier end. Refused if the employee holds the
-    /// role for good.
+    /// Grants a temporary role to an employee; returns when it ends. It replaces an earlier end. Refused if the employee holds the
+    /// role permanently.
     pub async fn grant_until(
         &self,
         employee: EmployeeKey,

@@ -1,4 +1,4 @@
-//! Administrators for a while, who must not become administrators for good by their own hand.
+//! Administrators whose role is temporary, who must not make themselves permanent administrators.
 
 use deskpass_core::{EmployeeKey, Role, RoleRule, Roles};
 use deskpass_store::RoleOrigin;
@@ -7,14 +7,14 @@ use super::Administrator;
 use crate::{Error, Refusal};
 
 impl Administrator<'_> {
-    /// Refuses an administrator for a while who gives themself a role, or anybody the role of an administrator: that person could give
-    /// it back. Giving roles that the employee holds already is no gift.
+    /// Refuses a temporary administrator who gives themself a role, or anybody the role of an administrator: that person could give it
+    /// back. Giving roles that the employee holds already is no gift.
     pub(super) async fn require_may_give(&self, employee: &EmployeeKey, roles: Roles) -> Result<(), Error> {
         let is_own = self.who.as_ref() == Some(employee);
         if !roles.is_empty() && (is_own || roles.holds(Role::Admin)) { self.require_lasting().await } else { Ok(()) }
     }
 
-    /// Refuses an administrator for a while who adds a rule that makes administrators.
+    /// Refuses a temporary administrator who adds a rule that makes administrators.
     pub(super) async fn require_may_set_rules(&self, rules: &[RoleRule]) -> Result<(), Error> {
         let registered = self.auth.store.access_rules().await?;
         let registered = registered.role_rules(self.auth.policy.home_corp.as_str());
@@ -22,16 +22,16 @@ impl Administrator<'_> {
         if adds_admins { self.require_lasting().await } else { Ok(()) }
     }
 
-    /// Refuses an administrator for a while.
+    /// Refuses a temporary administrator.
     async fn require_lasting(&self) -> Result<(), Error> {
         let Some(who) = &self.who else { return Ok(()) };
         let origins = self.auth.store.role_origins(who.clone()).await?;
-        if is_admin_for_a_while(&origins) { self.refuse(Refusal::TemporaryRole).await } else { Ok(()) }
+        if is_temporary_admin(&origins) { self.refuse(Refusal::TemporaryRole).await } else { Ok(()) }
     }
 }
 
 /// Whether the only reason for the role of an administrator is one that ends.
-fn is_admin_for_a_while(origins: &[RoleOrigin]) -> bool {
+fn is_temporary_admin(origins: &[RoleOrigin]) -> bool {
     let admin = origins.iter().find(|origin| origin.role == Role::Admin);
     admin.is_some_and(|origin| origin.until.is_some() && !origin.by_hand && !origin.by_rule)
 }
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_role_with_an_end_and_no_other_reason_is_for_a_while() {
+    fn only_a_role_with_an_end_and_no_other_reason_is_temporary() {
         let origin = |role, by_hand, by_rule, ends: bool| RoleOrigin {
             role,
             by_hand,
@@ -57,8 +57,8 @@ mod tests {
             (Role::Admin, false, true, true, false),
             (Role::Agent, false, false, true, false),
         ] {
-            assert_eq!(is_admin_for_a_while(&[origin(role, by_hand, by_rule, ends)]), expected, "{role}");
+            assert_eq!(is_temporary_admin(&[origin(role, by_hand, by_rule, ends)]), expected, "{role}");
         }
-        assert!(!is_admin_for_a_while(&[]));
+        assert!(!is_temporary_admin(&[]));
     }
 }

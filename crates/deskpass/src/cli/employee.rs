@@ -80,10 +80,9 @@ pub(super) enum EmployeeCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RoleCommand {
-    /// Grant a role to an employee, for good or for a while.
+    /// Grant a role to an employee, permanently or temporarily.
     ///
-    /// A role that is granted for a while ends by itself. Granted again for a while, the new end counts. --for and --reason go
-    /// together: a role for a while needs a reason, and a role for good has none.
+    /// A temporary role ends by itself; granting it again replaces the end. --for and --reason go together.
     #[command(
         after_help = "Examples:\n  deskpass role grant zhangsan admin\n  deskpass role grant lisi admin --for 2h --reason 'mail migration'"
     )]
@@ -93,7 +92,7 @@ pub(super) enum RoleCommand {
         /// How long the role is held, from 5m to 30d, such as 2h; needs --reason [default: until it is revoked].
         #[arg(long = "for", value_name = "DURATION", value_parser = lifetime, requires = "reason")]
         lifetime: Option<Duration>,
-        /// Why the role is granted for a while; needs --for. The audit log has it.
+        /// Why the role is temporary; needs --for. It is written to the audit log.
         #[arg(long, value_name = "TEXT", requires = "lifetime")]
         reason: Option<String>,
     },

@@ -184,7 +184,7 @@ fn ended_summary(ended: &EndedByRestore) -> String {
     }
     if *timed_roles > 0 {
         lines.push(format!(
-            "{timed_roles} role(s) for a while taken back; give those that are still needed again: deskpass role grant \
+            "{timed_roles} temporary role(s) taken back; give those that are still needed again: deskpass role grant \
              EMPLOYEE ROLE --for 2h --reason TEXT"
         ));
     }

@@ -18,7 +18,7 @@ pub(super) async fn grant(auth: &Auth, who: &EmployeeSelector, role: &str) -> Co
     Ok(format!("{} {holds} the role {role}", who.employee))
 }
 
-/// Grants a role that ends by itself.
+/// Grants a temporary role.
 pub(super) async fn grant_for(
     auth: &Auth,
     who: &EmployeeSelector,
@@ -38,7 +38,7 @@ pub(super) async fn grant_for(
     match auth.operator().grant_until(who.key(auth)?, granted, lifetime, reason).await {
         Ok(until) => Ok(format!("{name} holds the role {role} until {}", format_utc(until))),
         Err(Error::Refused(Refusal::Exists)) => Err(format!(
-            "{name} already holds the role {role} for good, nothing was changed; revoke it first to grant it for a while"
+            "{name} already holds the role {role} permanently; nothing was changed; revoke it first to grant it temporarily"
         )),
         Err(error) => Err(who.explain(error)),
     }

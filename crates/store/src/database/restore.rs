@@ -380,7 +380,7 @@ fn describe(ended: &EndedByRestore) -> String {
     let keys = service_keys.len();
     format!(
         "{sessions} session(s) ended, {keys} service key(s) revoked, {recovery_codes} recovery code(s) deleted, {signing_keys} signing \
-         key(s) withdrawn, {timed_roles} role(s) for a while taken back"
+         key(s) withdrawn, {timed_roles} temporary role(s) taken back"
     )
 }
 

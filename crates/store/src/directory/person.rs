@@ -84,7 +84,7 @@ pub(super) fn lock_out_leaver(tx: &Tx<'_>, key: &EmployeeKey, asked_at: Option<T
     tx.execute(&text, &args![key.corp(), key.id(), LeftReason::Left.name(), asked_at]).map(drop)
 }
 
-/// Assigns a role by hand, for good. It changes nothing if the role was assigned so before.
+/// Assigns a role by hand, permanently. It changes nothing if the role was assigned so before.
 pub(super) const GRANT_ROLE: &str = "INSERT INTO user_role (corp_id, employee_key, role_id, by_hand)
     VALUES ($1, $2, $3, 1) ON CONFLICT (corp_id, employee_key, role_id)
     DO UPDATE SET by_hand = 1, until = NULL, reason = NULL, told_at = NULL WHERE user_role.by_hand = 0";

@@ -91,7 +91,7 @@ impl Store {
     }
 
     /// Records which roles rules give a person, and logs it when the person gains or loses a role. Sessions with a default role end
-    /// then, and so do the grants of clients that were told a lost role. A role that was assigned by hand, or for a while, stays. The
+    /// then, and so do the grants of clients that were told a lost role. A role that was assigned by hand, or temporarily, stays. The
     /// last administrator of a corporation keeps that role. Writes only if something changes.
     pub async fn apply_rule_roles(
         &self,

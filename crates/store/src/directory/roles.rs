@@ -1,6 +1,6 @@
 //! The roles of a person: where each comes from, and taking them away or replacing them by hand.
 //!
-//! A row of `user_role` is a role that the person holds. It was assigned by hand for good, or for a while, or a rule gives it; a rule
+//! A row of `user_role` is a role that the person holds. It was assigned by hand permanently or temporarily, or a rule gives it; a rule
 //! may give a role that was assigned as well. Everything that changes the origin of a role locks the employee first.
 
 use deskpass_core::{EmployeeKey, Role, Roles, Timestamp};
@@ -19,13 +19,13 @@ use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 pub struct RoleOrigin {
     /// The role.
     pub role: Role,
-    /// Whether it was assigned by hand, for good.
+    /// Whether it was assigned by hand, permanently.
     pub by_hand: bool,
     /// Whether a rule gives it.
     pub by_rule: bool,
-    /// When it ends, if it was assigned for a while. If a rule gives it as well, the person keeps it then.
+    /// When it ends, if it is temporary. If a rule gives it as well, the person keeps it then.
     pub until: Option<Timestamp>,
-    /// Why it was assigned for a while.
+    /// Why it is temporary.
     pub reason: Option<String>,
 }
 

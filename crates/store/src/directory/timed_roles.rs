@@ -19,7 +19,7 @@ const UNTOLD_LIFETIME: Duration = Duration::from_mins(20);
 pub enum GrantUntilOutcome {
     /// The person holds the role until then.
     Granted,
-    /// The person holds the role for good, and keeps it so.
+    /// The person holds the role permanently, and keeps it so.
     HeldForGood,
     /// There is no such person.
     Unknown,
@@ -40,7 +40,7 @@ pub struct DueRole {
 
 impl Store {
     /// Grants a person a role until a time, and logs it. It replaces an earlier grant of this kind, also by a shorter one. A role that
-    /// was granted for good stays so; one that a rule gives is then held for both reasons.
+    /// was granted permanently stays so; one that a rule gives is then held for both reasons.
     pub async fn grant_until(
         &self,
         by: ChangeAuthor,

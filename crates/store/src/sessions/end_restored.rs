@@ -21,13 +21,13 @@ pub struct EndedByRestore {
     pub oidc_clients: Vec<String>,
     /// The number of signing keys for OpenID Connect that were withdrawn.
     pub signing_keys: usize,
-    /// The number of roles for a while that were taken back.
+    /// The number of temporary roles that were taken back.
     pub timed_roles: usize,
 }
 
 /// Ends everything in restored data that may have ended since the backup: sessions, what OpenID Connect clients got for them,
 /// sign-ins and setups in progress, setup codes, one-time passwords, service keys, signing keys, recovery codes, cookies of known
-/// browsers and roles for a while. People may have left since, so a synchronisation is requested. No service uses the data yet, so one
+/// browsers and temporary roles. People may have left since, so a synchronisation is requested. No service uses the data yet, so one
 /// transaction may take long.
 pub(crate) fn end_restored(tx: &mut Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Result<EndedByRestore> {
     let sessions = tx.first("SELECT COUNT(*) FROM session WHERE expires_at > $1", &args![now], |row| row.int(0))?;

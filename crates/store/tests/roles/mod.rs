@@ -1,4 +1,4 @@
-//! Where roles come from: assigned by hand, for a while, or by rules; and the platform's directory, which rules are about.
+//! Where roles come from: assigned by hand, temporarily, or by rules; and the platform's directory, which rules are about.
 
 mod directory;
 mod memberships;

@@ -1,4 +1,4 @@
-//! Whatever is granted and revoked by hand, for a while and by rules, in any order: each person holds what a simple model says.
+//! Whatever is granted and revoked permanently, temporarily and by rules, in any order: each person holds what a simple model says.
 
 use std::collections::BTreeMap;
 

@@ -103,13 +103,13 @@ on_every_store! {
         assert_eq!(apply(store, "two", Roles::NONE).await, kept);
         assert_eq!(logged(store, AuditEvent::RuleRoles).await.len(), 1);
         assert!(origin(store, "two", Role::Admin).await.unwrap().by_rule, "the next evaluation tries again");
-        // An administrator of another corporation, or for a while, is none.
+        // An administrator of another corporation, or a temporary one, is none.
         fixture.employ_in("wwother", "three").await;
         let three = deskpass_core::EmployeeKey::from_parts("wwother", "three");
         assert!(store.grant(ChangeAuthor::NoSession, three.clone(), Role::Admin, entry(AuditEvent::RolesChanged, &three)).await.unwrap());
         scene::grant_until(store, "one", Role::Admin, 0, 60_000).await;
         assert_eq!(apply(store, "two", Roles::NONE).await, kept);
-        // Also if the rule's administrator has the role for a while as well: it would end.
+        // Also if the rule's administrator has the role temporarily as well: it would end.
         scene::grant_until(store, "two", Role::Admin, 0, 60_000).await;
         assert_eq!(apply(store, "two", Roles::NONE).await, kept);
         assert!(grant(store, "one", Role::Admin).await);

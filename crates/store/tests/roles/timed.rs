@@ -1,4 +1,4 @@
-//! A role that was granted for a while ends then, and neither sooner nor later.
+//! A temporary role ends at its end, and neither sooner nor later.
 
 use deskpass_core::{LoginMethod, Role, Roles};
 use deskpass_store::{
@@ -136,7 +136,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn an_administrator_for_a_while_is_no_other_administrator(fixture: &Fixture) {
+    async fn a_temporary_administrator_is_no_other_administrator(fixture: &Fixture) {
         let store = fixture.store();
         fixture.employ("one").await;
         fixture.employ("two").await;
@@ -146,7 +146,7 @@ on_every_store! {
         assert_eq!(revoke(store, "one", Role::Admin).await, RevokeOutcome::LastAdmin);
         let disabled = store.disable(ChangeAuthor::NoSession, key("one"), false, at(DAY), entry_at(AuditEvent::EmployeeDisabled, "one", 0));
         assert_eq!(disabled.await.unwrap(), DisableOutcome::LastAdmin);
-        // Replacing the roles of the other does not make that role one for good.
+        // Replacing the roles of the other does not make that role permanent.
         assert_eq!(set(store, "two", ADMIN).await, SetRolesOutcome::Changed(ADMIN.with(Role::User)));
         assert_eq!(origin(store, "two", Role::Admin).await.unwrap().until, Some(at(HOUR)));
         assert!(end(store, due("two", Role::Admin, HOUR, false), HOUR).await);

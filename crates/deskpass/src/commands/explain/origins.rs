@@ -33,7 +33,7 @@ pub(super) fn left_words(why: LeftReason) -> [&'static str; 2] {
     }
 }
 
-/// Where the roles come from; `None` if all were assigned by hand, for good.
+/// Where the roles come from; `None` if all were assigned by hand, permanently.
 pub(super) fn role_origins(origins: &[RoleOrigin], zone: &TimeZone, language: Language) -> Option<String> {
     let special = origins.iter().filter(|origin| origin.by_rule || origin.until.is_some());
     let texts: Vec<_> = special.map(|origin| describe(origin, zone, language)).collect();

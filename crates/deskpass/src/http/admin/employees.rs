@@ -189,7 +189,7 @@ pub(crate) struct RoleOriginShown {
     by_rule: bool,
     /// When the role ends by itself; `null` if it does not.
     until: Option<Rfc3339>,
-    /// Why the role was given for a while; `null` if it was not.
+    /// Why the temporary role was given; `null` if the role is not temporary.
     reason: Option<String>,
 }
 

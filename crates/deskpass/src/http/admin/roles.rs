@@ -79,7 +79,7 @@ pub(crate) async fn assign(
     Ok(Reply(admin.administrator(&app).set_roles(employee, roles).await?.into()))
 }
 
-/// An employee, and the role to give for a while.
+/// An employee, and the temporary role to give.
 #[derive(Debug, FromFields)]
 pub(crate) struct TemporaryRoleBody {
     #[field(flatten)]
@@ -92,7 +92,7 @@ pub(crate) struct TemporaryRoleBody {
     reason: ReasonText,
 }
 
-/// A role for a while, for an employee who exists.
+/// A temporary role, for an employee who exists.
 #[derive(Debug)]
 pub(crate) struct TemporaryRole {
     employee: EmployeeKey,
@@ -111,14 +111,14 @@ impl CheckedInput for TemporaryRole {
     }
 }
 
-/// The end of a role that was given for a while.
+/// The end of a temporary role.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct RoleEnd {
     until: Rfc3339,
 }
 
-/// Gives an employee a role that ends by itself.
-pub(crate) async fn grant_for_a_while(
+/// Gives an employee a temporary role.
+pub(crate) async fn grant_temporarily(
     app: App,
     HighRisk(admin, InBody(TemporaryRole { employee, role, lifetime, reason })): HighRisk<InBody<TemporaryRole>>,
 ) -> Result<Reply<RoleEnd>, ApiError> {

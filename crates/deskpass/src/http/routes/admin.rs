@@ -29,8 +29,8 @@ fn general_routes() -> Vec<Route> {
             .summary("Set the roles of a user", "设置用户的角色")
             .error_title("Changing roles failed", "修改角色失败")
             .refuses(&[1004, 1019]),
-        Route::post("/api/admin/roles/temporary", HighRisk, roles::grant_for_a_while)
-            .summary("Give a user a role that ends by itself", "临时授予用户角色，到期自动收回")
+        Route::post("/api/admin/roles/temporary", HighRisk, roles::grant_temporarily)
+            .summary("Give a user a temporary role, which ends by itself", "授予用户临时角色，到期自动收回")
             .error_title("Giving the role failed", "授予角色失败")
             .refuses(&[1004, 1019]),
         Route::get("/api/admin/corporations", Reader, employees::corporations)
