@@ -181,7 +181,7 @@ refusals! {
         CallerNotVerified {
             code(1003), reason("caller_not_verified"),
             en("verify the caller on their phone first"),
-            zh("请先在来电者的手机上核实其身份"),
+            zh("请先在来电人的手机上核实其身份"),
             audit("A password or an authenticator was to be reset, and its owner was not verified as the caller within 10 minutes.",
                 "Verify the caller on their phone, or set verification.before_resets = false."),
         }
@@ -342,12 +342,12 @@ refusals! {
             zh("旧密码错误"),
             audit("The old password was wrong.", "Try again, or run `deskpass agent reset-password EMPLOYEE`."),
         }
-        /// The setup code is wrong, used or expired.
+        /// The setup code is missing where one is needed, or wrong, used or expired.
         SetupCodeWrong {
             code(1003), reason("setup_code"),
-            en("the setup code is wrong, already used or expired; ask an administrator for a new one"),
-            zh("设置码错误、已使用或已过期，请向管理员重新索取"),
-            audit("The setup code for a password or an authenticator was wrong, used, or older than a day.",
+            en("a setup code is needed: none was sent, or it is wrong, already used or expired; ask an administrator for one"),
+            zh("需要设置码：未提供，或错误、已使用、已过期，请向管理员索取"),
+            audit("The setup code for a password or an authenticator was missing, wrong, used, or older than a day.",
                 "For a new one, run `deskpass agent reset-password EMPLOYEE`, or `reset-otp` for an authenticator."),
         }
         /// Setting a first password or device needs a session that the platform vouched for.

@@ -55,8 +55,8 @@ const EXPLANATIONS: &[(&str, [&str; 2])] = &[
         "请重新批准，并原样发送所批准的内容。如反复出现，请检查是哪个程序发送的。",
     ]),
     ("caller_not_verified", [
-        "需重置密码或身份验证器，但其所有者未在 10 分钟内作为来电者核实身份。",
-        "请先在其手机上核实来电者，或设置 verification.before_resets = false。",
+        "需重置密码或身份验证器，但其所有者未在 10 分钟内作为来电人核实身份。",
+        "请先在其手机上核实来电人，或设置 verification.before_resets = false。",
     ]),
     ("cannot_ask", [
         "未能发送手机请求：该员工不存在、已停用或已离职，或{platform}无法联系到其手机。",
@@ -101,7 +101,7 @@ const EXPLANATIONS: &[(&str, [&str; 2])] = &[
         "请运行 `deskpass role grant EMPLOYEE ROLE`，或 `deskpass agent enable EMPLOYEE`。",
     ]),
     ("setup_code", [
-        "密码或身份验证器的设置码错误、已使用，或已超过一天。",
+        "密码或身份验证器的设置码未提供、错误、已使用，或已超过一天。",
         "如需新的设置码，请运行 `deskpass agent reset-password EMPLOYEE`；身份验证器请用 `reset-otp`。",
     ]),
     ("not_proven", [
