@@ -1,4 +1,4 @@
-//! Changes that the administrator approves on the own phone.
+//! Changes that the administrator approves on their own phone.
 
 use std::time::Duration;
 

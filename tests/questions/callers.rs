@@ -188,7 +188,7 @@ on_every_store! {
         client.get(&format!("{PATH}/mine"), &[]).await.refused(401, 1001);
     }
 
-    /// The answer of the own phone would verify nothing.
+    /// The answer of the asker's own phone would verify nothing.
     async fn nobody_verifies_themself(app) {
         let mut client = app.client().await;
         for who in ["agent01", "admin01"] {

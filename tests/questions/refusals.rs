@@ -46,7 +46,7 @@ on_every_store! {
         CREATE_KEY.ask(&mut client, &token).await.data();
     }
 
-    /// "I did not call" counts more than what was said before.
+    /// "I did not call IT" counts more than what was said before.
     async fn a_verification_ends_with_a_refusal_and_with_a_new_question() {
         let app = TestApp::with(development(&[("verification.before_resets", "true")])).await;
         let mut client = app.client().await;

@@ -14,7 +14,7 @@ learn({
   calling_none: ['Nobody from IT is asking for you.', '目前没有 IT 人员向您发起确认。'],
   calling_none_next: [
     'If a caller tells you otherwise, hang up, and call the help desk under the number that you know. Tell nobody your password or a code.',
-    '如果来电者另有说法，请挂断，并拨打您所知道的服务台电话。不要把密码或验证码告诉任何人。',
+    '如果打电话的人另有说法，请挂断，并拨打您所知道的服务台电话。不要把密码或验证码告诉任何人。',
   ],
   calling_who: ['Did you call IT? These people ask:', '是您本人致电 IT 的吗？以下人员正在询问：'],
   calling_who_next: [

@@ -44,9 +44,9 @@ pub struct PhoneQuestion {
 /// What a question is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum QuestionSubject {
-    /// An operation that the asker is about to make: the asker approves it on the own phone.
+    /// An operation that the asker is about to make: the asker approves it on their own phone.
     Approval {
-        /// The digest of method, path with query, and body.
+        /// The digest of method, path and body, as [`operation_digest`] makes it.
         operation: Digest,
         /// The method.
         method: String,

@@ -86,7 +86,7 @@ impl Auth {
         if asker.corp() != home || employee.corp() != home {
             return Err(Refusal::NoSuchEmployee.into());
         }
-        // An answer of the own phone would verify nothing.
+        // An answer of the asker's own phone would verify nothing.
         if *asker == employee {
             return Err(Refusal::CannotAsk.into());
         }

@@ -74,7 +74,7 @@ pub(crate) fn question_link(app: &App) -> impl Fn(&Secret<ScanId>) -> Option<Str
     move |scan_id: &Secret<ScanId>| scan_link(app, app.settings.default_language, scan_id)
 }
 
-/// The message about an operation that its author approves on the own phone.
+/// The message about an operation that its author approves on their own phone.
 pub(crate) fn approval_invitation(language: Language, summary: &[String; 2]) -> InvitationTexts {
     let [english, chinese] = summary;
     InvitationTexts {

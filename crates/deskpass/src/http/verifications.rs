@@ -16,7 +16,7 @@ use crate::http::request::{FromFields, JsonBody, Path, ReasonText, RequestTrace,
 use crate::http::response::Reply;
 use crate::timestamp::Rfc3339;
 
-/// The employee who is said to be on the telephone.
+/// The employee to ask.
 #[derive(Debug, FromFields)]
 pub(crate) struct VerificationBody {
     #[field(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct AskedVerification {
     expires_in: u64,
 }
 
-/// Asks an employee's phone whether the employee is on the telephone with the caller of this route.
+/// Asks an employee's phone whether the employee called IT.
 pub(crate) async fn ask(
     app: App,
     caller: ActiveUser,
@@ -80,7 +80,7 @@ pub(crate) async fn status(
     Ok(Reply(app.auth.question_status(&caller, &id, QuestionKind::Caller).await?.into()))
 }
 
-/// Who of IT says right now that they are on the telephone with the caller of this route.
+/// Who of IT is asking the signed-in user right now.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct VerificationAskers {
     items: Vec<VerificationAsker>,
@@ -100,7 +100,7 @@ impl From<AskerPreview> for VerificationAsker {
     }
 }
 
-/// Lists who of IT asks right now whether the caller of this route is on the telephone with them.
+/// Lists who of IT is asking the signed-in user right now whether the user called IT.
 pub(crate) async fn mine(app: App, caller: ActiveUser) -> Result<Reply<VerificationAskers>, ApiError> {
     let askers = app.auth.open_caller_questions(&caller).await?;
     Ok(Reply(VerificationAskers { items: askers.into_iter().map(VerificationAsker::from).collect() }))

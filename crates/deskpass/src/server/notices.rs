@@ -131,7 +131,7 @@ fn role_ends_soon(zone: &TimeZone, notice: &Notice) -> [String; 2] {
 /// A notice about an approval that was refused on the phone: for its owner, and for administrators.
 fn approval_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
     let Some(about) = &notice.about else {
-        let texts = ["a change that was to be approved on your phone was refused", "您手机上的一项操作审批已被拒绝"];
+        let texts = ["a change that was to be approved on your phone was refused", "您的一项手机批准请求已被拒绝"];
         return account_notice(zone, notice, texts);
     };
     let (who, at, from) = (&about.who, local_time(zone, notice.at), &notice.address);
@@ -141,7 +141,7 @@ fn approval_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
              If not, another person uses their session: end their sessions, and check what was changed."
         ),
         format!(
-            "{who} 的手机拒绝了一项操作审批（{at}，请求来自 {from}）。请向其本人确认是否由其发起；如不是，说明有他人在使用其会话：请结束其会话，并检查有无变更。"
+            "{who} 的一项手机批准请求被拒绝（{at}，请求来自 {from}）。请向其本人确认是否由其发起；如不是，说明有他人在使用其会话：请结束其会话，并检查有无变更。"
         ),
     ]
 }
@@ -156,7 +156,7 @@ fn caller_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
                  on the phone with the help desk, contact your administrator immediately."
             ),
             format!(
-                "有人请求通过您的手机确认来电者身份，但所选数字不正确（{at}）。如您当时并未与服务台通话，请立即联系管理员。"
+                "有人请求通过您的手机确认来电人身份，但所选数字不正确（{at}）。如您当时并未与服务台通话，请立即联系管理员。"
             ),
         ];
     };
@@ -165,14 +165,14 @@ fn caller_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
         [asked, by, answer] => (
             match answer {
                 "wrong_number" => {
-                    ["the verification of a caller was answered with a wrong number", "来电者身份确认选错了数字"]
+                    ["the verification of a caller was answered with a wrong number", "来电人身份确认选错了数字"]
                 }
-                _ => ["a caller was not who they claimed to be", "来电者身份未通过确认"],
+                _ => ["a caller was not who they claimed to be", "来电人身份未通过确认"],
             },
             [format!("{asked} (asked by {by})"), format!("{asked}，由 {by} 发起")],
         ),
         _ => (
-            ["a caller was not who they claimed to be", "来电者身份未通过确认"],
+            ["a caller was not who they claimed to be", "来电人身份未通过确认"],
             [about.who.clone(), about.who.clone()],
         ),
     };

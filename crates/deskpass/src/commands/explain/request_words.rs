@@ -16,7 +16,7 @@ pub(super) fn attempt(event: Option<AuditEvent>, method: &str, source: &str, lan
         AuditEvent::PasswordRefused => ["to set a password", "设置密码"],
         AuditEvent::OidcRefused => ["to sign in to a program (OpenID Connect)", "登录其他程序（OpenID Connect）"],
         AuditEvent::ApprovalRefused => ["to approve a change on the phone", "在手机上批准更改"],
-        AuditEvent::CallerRefused => ["to verify a caller on the phone", "在手机上核实来电者"],
+        AuditEvent::CallerRefused => ["to verify a caller on the phone", "在手机上核实来电人"],
         AuditEvent::QuestionRefused => ["to open the link of a question to a phone", "打开发给手机的请求链接"],
         AuditEvent::AdministrationRefused => {
             ["to read or change something in the administration", "在管理后台查看或修改内容"]

@@ -35,7 +35,7 @@ pub(crate) fn describe_token_kind(kind: SecretKindName, language: Language) -> &
         ],
         SecretKindName::Question => [
             "the id of a question to a phone, which approves a change or verifies a caller within minutes",
-            "向手机发出的确认的编号，用于在几分钟内批准更改或核实来电者",
+            "向手机发出的确认的编号，用于在几分钟内批准更改或核实来电人",
         ],
         SecretKindName::Answer => [
             "a phone's secret, which answers the question that its owner was asked",

@@ -20,7 +20,7 @@ fn approval_routes() -> Vec<Route> {
             .limit(Questions)
             .summary("Ask the caller's phone to approve a high-risk operation", "请求在本人手机上批准高风险操作")
             .error_title("Asking for an approval failed", "请求批准失败")
-            .refuses(&[1005, 1006, 1007]),
+            .refuses(&[1003, 1005, 1006]),
         Route::post("/api/auth/approvals/question", Anyone, approvals::question)
             .limit(Questions)
             .summary("Read the operation to approve on the phone", "读取手机上待批准的操作")
@@ -43,22 +43,22 @@ fn verification_routes() -> Vec<Route> {
         Route::post("/api/verifications", ActiveUser, verifications::ask)
             .limit(Questions)
             .summary(
-                "Ask an employee's phone whether the employee is on the telephone, as an agent, supervisor or administrator",
-                "向员工手机确认其是否正在通话，限坐席、主管与管理员",
+                "Ask an employee's phone whether the employee called IT (agents, supervisors, administrators)",
+                "向员工手机确认是否本人致电 IT（限坐席、主管与管理员）",
             )
             .error_title("Asking the employee failed", "向员工确认失败")
             .refuses(&[1003, 1004, 1005, 1006]),
         Route::get("/api/verifications/mine", ActiveUser, verifications::mine)
-            .summary("List who of IT says right now that they are on the telephone with the caller", "查询当前声称正与本人通话的 IT 人员")
+            .summary("List who of IT is asking the signed-in user right now", "查询当前正在向本人确认的 IT 人员")
             .error_title("Reading the verifications failed", "查询来电验证失败"),
         Route::post("/api/verifications/question", Anyone, verifications::question)
             .limit(Questions)
-            .summary("Read on the phone who says that they are on the telephone with its owner", "在手机上读取声称正在通话的人员")
+            .summary("Read on the phone who asks whether its owner called IT", "在手机上读取由谁询问是否本人致电")
             .error_title("Reading the verification failed", "读取来电验证失败")
             .refuses(&[1019]),
         Route::post("/api/verifications/answer", Anyone, verifications::answer)
             .limit(Questions)
-            .summary("Answer on the phone whether its owner is on the telephone", "在手机上回答是否正在通话")
+            .summary("Answer on the phone whether its owner called IT", "在手机上回答是否本人致电 IT")
             .error_title("Answering failed", "提交回答失败")
             .refuses(&[1003, 1019]),
         Route::get("/api/verifications/{id}", ActiveUser, verifications::status)
