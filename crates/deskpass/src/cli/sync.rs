@@ -28,8 +28,8 @@ pub(super) struct SyncArgs {
     common: CommonArgs,
 }
 
-const HALTED: &str = "unusually many people would be locked out or lose roles, so nobody did: check at the platform that the \
-                      application still sees the whole company, then run this again with --dry-run, and with --force";
+const HALTED: &str = "nothing was locked or taken away: unusually many people would be affected. Check at the platform that the \
+                      application still sees the whole company, look at the list with --dry-run, then run this again with --force";
 
 impl SyncArgs {
     pub(super) fn run(self) -> Result<(), CliError> {
