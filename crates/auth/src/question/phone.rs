@@ -9,7 +9,8 @@ use deskpass_core::{
 use deskpass_platform::Identity;
 use deskpass_store::{AuditEvent, LogEntry, PointerKind, SignInPointer};
 
-use super::{QuestionKind, other_asker, require_admitted};
+use super::QuestionKind;
+use crate::people::refusal_of;
 use crate::platform_user::PlatformUser;
 use crate::single_use::SingleUse;
 use crate::{Auth, AuthEvent, CallbackOutcome, Error, Refusal};
@@ -110,7 +111,7 @@ impl Auth {
         }
         let plain = self.plain_entry(kind.refused_event(), &decided.asked, at, phone)?;
         let detail = "the answer before this row could not be kept and has no effect".to_owned();
-        Ok(self.store.record(LogEntry { actor: other_asker(decided), detail, ..plain }).await?)
+        Ok(self.store.record(LogEntry { actor: decided.other_asker().cloned(), detail, ..plain }).await?)
     }
 
     /// Finds the question that a phone may answer. It is over if the session that asked has ended, or gets no approvals now.
@@ -213,7 +214,10 @@ impl Auth {
     /// Requires that the employee exists and may sign in. Only employees whom the service knows are asked.
     async fn require_admitted_employee(&self, employee: &EmployeeKey) -> Result<(), Error> {
         let person = self.store.person(employee).await?.ok_or(Refusal::NotAsked)?;
-        Ok(require_admitted(&person)?)
+        match refusal_of(&person) {
+            Some(refusal) => Err(refusal.into()),
+            None => Ok(()),
+        }
     }
 
     /// Writes the row of an answer, and queues the notices about a refusal.
@@ -228,7 +232,7 @@ impl Auth {
         };
         let plain = self.plain_entry(event, &decided.asked, at, phone)?;
         let detail = format!("asked from {}", decided.origin.address.decided);
-        let entry = LogEntry { actor: other_asker(decided), reason, detail, ..plain };
+        let entry = LogEntry { actor: decided.other_asker().cloned(), reason, detail, ..plain };
         let notices = self.refusal_notices(decided, at).await?;
         let is_told = !notices.is_empty();
         self.store.record_answer(entry, notices).await?;
