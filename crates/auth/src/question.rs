@@ -13,8 +13,8 @@ mod phone;
 use std::time::Duration;
 
 use deskpass_core::{
-    AskerPreview, ClientInfo, Digest, EmployeeKey, MatchNumber, NumberMatch, OUTCOME_PERIOD, Person, PhoneQuestion,
-    QUESTION_LIFETIME, Question, QuestionStage, QuestionStatus, QuestionSubject, Rate, ScanId, Secret, Timestamp,
+    ClientInfo, Digest, EmployeeKey, MatchNumber, NumberMatch, OUTCOME_PERIOD, PhoneQuestion, QUESTION_LIFETIME,
+    Question, QuestionStage, QuestionStatus, QuestionSubject, Rate, ScanId, Secret, Timestamp,
 };
 use deskpass_platform::{Invitation, Meaning};
 use deskpass_store::{LimitSubject, LogEntry, PointerKind, SignInPointer};
@@ -24,7 +24,7 @@ use crate::{ActiveUser, Auth, Error, Refusal};
 pub use caller::ResetKind;
 pub use kind::QuestionKind;
 pub use operation::{MAX_SHOWN_BODY, MAX_SHOWN_PATH, Operation, UnshowableOperation};
-pub use phone::PhonePrompt;
+pub use phone::{AnsweredQuestion, PhonePrompt};
 
 /// The period of the limits on questions.
 const LIMIT_PERIOD: Duration = Duration::from_mins(10);
@@ -156,7 +156,7 @@ fn new_question(
     PhoneQuestion {
         subject,
         asker: caller.0.session().employee.clone(),
-        shown: preview(caller.0.person()),
+        shown: caller.preview(),
         session: caller.0.digest(),
         asked,
         origin: ClientInfo { reference: None, ..visitor.clone() },
@@ -164,15 +164,5 @@ fn new_question(
         created_at: now,
         expires_at: now + QUESTION_LIFETIME,
         stage: QuestionStage::Open { answer: None },
-    }
-}
-
-fn preview(person: &Person) -> AskerPreview {
-    let name = if person.name.is_empty() { &person.employee_id } else { &person.name };
-    AskerPreview {
-        employee_id: person.employee_id.clone(),
-        name: name.clone(),
-        department: person.department.clone(),
-        avatar: person.avatar.clone(),
     }
 }
