@@ -15,6 +15,7 @@ mod error;
 mod error_code;
 mod key_check;
 mod known_browser;
+mod limit;
 mod link_opener;
 mod logged_references;
 mod notice;

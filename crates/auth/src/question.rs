@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use deskpass_core::{
     ClientInfo, Digest, EmployeeKey, MatchNumber, NumberMatch, OUTCOME_PERIOD, PhoneQuestion, QUESTION_LIFETIME,
-    Question, QuestionStage, QuestionStatus, QuestionSubject, Rate, ScanId, Secret, Timestamp,
+    Question, QuestionStage, QuestionStatus, QuestionSubject, ScanId, Secret, Timestamp,
 };
 use deskpass_platform::{Invitation, Meaning};
-use deskpass_store::{LimitSubject, LogEntry, PointerKind, SignInPointer};
+use deskpass_store::{LogEntry, PointerKind, SignInPointer};
 
 use crate::{ActiveUser, Auth, Error, Refusal};
 
@@ -135,13 +135,10 @@ impl Auth {
 
     /// Counts a question of or to an employee.
     async fn limit_questions(&self, what: &[&[u8]], employee: &EmployeeKey, at_most: u32) -> Result<(), Error> {
-        let Some(rate) = Rate::new(at_most, LIMIT_PERIOD) else { return Ok(()) };
         let mut parts = vec![b"question".as_slice()];
         parts.extend_from_slice(what);
         parts.extend([employee.corp().as_bytes(), employee.id().as_bytes()]);
-        let key = Digest::of(&parts);
-        let admitted = self.shared.limits.admit(LimitSubject::Client, &key, rate, self.clock.now()).await;
-        Ok(admitted.map_err(Refusal::RateLimited)?)
+        Ok(self.limit(Digest::of(&parts), at_most, LIMIT_PERIOD).await?)
     }
 }
 
