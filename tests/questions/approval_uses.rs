@@ -1,5 +1,7 @@
 //! An approval counts once, for exactly what the phone showed, however often and wherever it is sent.
 
+use deskpass_auth::SyncOptions;
+use deskpass_core::{Role, RoleRule, RuleGroup};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -42,6 +44,28 @@ on_every_store! {
         asked.send(&mut client, &token, &approval).await.data();
         assert_invalid(&asked.send(&mut client, &token, &approval).await);
         assert_eq!(keys(&app), 1);
+    }
+
+    async fn a_rule_for_an_unknown_group_uses_up_neither_the_approval_nor_the_code(app) {
+        Box::pin(app.auth().synchronise(SyncOptions { dry_run: false, force: false }, &|_| {})).await.unwrap();
+        let mut client = app.client().await;
+        let (token, device) = app.administrator().await;
+        let body = r#"{"rules":[{"role":"agent","department":"404"}]}"#;
+        let replace = Operation { method: "PUT", path: "/api/admin/role-rules", body };
+        let approval = replace.approved(&mut client, &token, "admin01").await;
+        let code = device.next_code();
+        let by_code = [("x-otp-code", &*code)];
+        replace.send(&mut client, &token, &approval).await.refused(400, 1002);
+        assert_eq!(Subject::Approval.status(&mut client, &token, &approval).await, "approved");
+        replace.send_with(&mut client, &token, &by_code).await.refused(400, 1002);
+        // A rule that is registered may stay, whether or not its group is known.
+        let rule = RoleRule { role: Role::Agent, group: RuleGroup::Department("404".to_owned()) };
+        app.auth().operator().set_role_rules(vec![rule]).await.unwrap();
+        replace.send_with(&mut client, &token, &by_code).await.data();
+        replace.send(&mut client, &token, &approval).await.data();
+        // Now both are used.
+        replace.send_with(&mut client, &token, &by_code).await.refused(401, 1008);
+        assert_invalid(&replace.send(&mut client, &token, &approval).await);
     }
 
     async fn to_change_something_is_not_to_remove_it(app) {

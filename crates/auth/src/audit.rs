@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use deskpass_core::{
-    ClientInfo, Digest, EmployeeKey, LoginMethod, LoginSource, NoEntropy, Rate, Role, Session, Timestamp,
-};
-use deskpass_store::{AuditEvent, LimitSubject, LogEntry, SignInStep};
+use deskpass_core::{ClientInfo, Digest, EmployeeKey, LoginMethod, LoginSource, NoEntropy, Role, Session, Timestamp};
+use deskpass_store::{AuditEvent, LogEntry, SignInStep};
 
 use crate::{Auth, AuthEvent, Error, Refusal, RefusalInfo};
 
-/// The number of refusals per minute that are logged for one signed-in user.
-const MAX_REFUSALS_PER_MINUTE: u32 = 60;
+/// The number of refusals per period that are logged for one signed-in user.
+const MAX_REFUSALS: u32 = 60;
+const REFUSAL_PERIOD: Duration = Duration::from_mins(1);
 
 /// An attempt that may be refused, with what is known of the client.
 #[derive(Clone, Copy, Debug)]
@@ -113,15 +112,11 @@ impl Auth {
             AuditEvent::AdministrationRefused
                 | AuditEvent::SwitchRoleRefused
                 | AuditEvent::OidcRefused
-                | AuditEvent::ApprovalRefused
-                | AuditEvent::CallerRefused
                 | AuditEvent::QuestionRefused
         );
         let Some(who) = attempt.who.filter(|_| is_limited || is_approval) else { return Ok(()) };
-        let Some(rate) = Rate::new(MAX_REFUSALS_PER_MINUTE, Duration::from_mins(1)) else { return Ok(()) };
         let key = Digest::of(&[b"refused", who.corp().as_bytes(), who.id().as_bytes()]);
-        let admitted = self.shared.limits.admit(LimitSubject::Client, &key, rate, self.clock.now()).await;
-        Ok(admitted.map_err(Refusal::RateLimited)?)
+        Ok(self.limit(key, MAX_REFUSALS, REFUSAL_PERIOD).await?)
     }
 
     /// Whether the attempt names an existing employee, rightly or not. Such a row is always written.

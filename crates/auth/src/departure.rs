@@ -6,8 +6,9 @@ use deskpass_core::{LeftReason, Person, is_entered_department};
 use deskpass_platform::MemberStatus;
 
 /// How far the clocks of two nodes may be apart: each may differ by half of it. An answer of the platform counts as newer than an event
-/// only if it was asked for so much later, since another node may have received the event.
-pub(crate) const CLOCK_DIFFERENCE: Duration = Duration::from_mins(1);
+/// only if it was asked for so much later, since another node may have received the event. Twice the 30 s beyond which a node distrusts
+/// its clock. `CLOCK_SKEW` of single uses is longer, because it only lengthens how long they are kept.
+pub(crate) const MAX_NODE_CLOCK_SKEW: Duration = Duration::from_mins(1);
 
 /// Why a person with this status may not sign in; `None` if the person may, or the platform did not say.
 pub(crate) const fn departure(status: MemberStatus) -> Option<LeftReason> {

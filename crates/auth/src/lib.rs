@@ -15,6 +15,7 @@ mod error;
 mod error_code;
 mod key_check;
 mod known_browser;
+mod limit;
 mod link_opener;
 mod logged_references;
 mod notice;
@@ -89,8 +90,8 @@ pub use policy::{
 };
 pub use qr::{ConfirmationPrompt, IssuedTicket, Poller, TicketStatus};
 pub use question::{
-    AskedQuestion, InvitationTexts, MAX_SHOWN_BODY, MAX_SHOWN_PATH, Operation, PhonePrompt, QuestionKind, ResetKind,
-    UnshowableOperation,
+    AnsweredQuestion, AskedQuestion, InvitationTexts, MAX_SHOWN_BODY, MAX_SHOWN_PATH, Operation, PhonePrompt,
+    QuestionKind, ResetKind, UnshowableOperation,
 };
 pub use recent_sign_in::RECENT_SIGN_IN;
 pub use refusal::{

@@ -13,7 +13,7 @@ use deskpass_platform::{
 use deskpass_store::IdentityLink;
 use tokio::time::timeout;
 
-use crate::departure::{CLOCK_DIFFERENCE, departure_of};
+use crate::departure::{MAX_NODE_CLOCK_SKEW, departure_of};
 use crate::{Auth, Error, LeaverSource, Refusal};
 
 /// How long a sign-in waits for the user's profile.
@@ -50,7 +50,7 @@ impl Auth {
                 None => {}
             }
         }
-        let asked_at = Some(asked_at - CLOCK_DIFFERENCE);
+        let asked_at = Some(asked_at - MAX_NODE_CLOCK_SKEW);
         Ok(PlatformUser::Known(IdentifiedPerson { asked_at, ..identified_person(key, id.as_str(), profile) }))
     }
 

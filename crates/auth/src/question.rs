@@ -6,69 +6,28 @@
 mod alarm;
 mod approval;
 mod caller;
+mod kind;
 mod operation;
 mod phone;
 
 use std::time::Duration;
 
 use deskpass_core::{
-    AskerPreview, ClientInfo, Digest, EmployeeKey, MatchNumber, NumberMatch, OUTCOME_PERIOD, Person, PhoneQuestion,
-    QUESTION_LIFETIME, Question, QuestionStage, QuestionStatus, QuestionSubject, Rate, ScanId, Secret, Timestamp,
+    ClientInfo, Digest, EmployeeKey, MatchNumber, NumberMatch, OUTCOME_PERIOD, PhoneQuestion, QUESTION_LIFETIME,
+    Question, QuestionStage, QuestionStatus, QuestionSubject, ScanId, Secret, Timestamp,
 };
 use deskpass_platform::{Invitation, Meaning};
-use deskpass_store::{AuditEvent, LimitSubject, LogEntry, PointerKind, SignInPointer};
-use serde::{Deserialize, Serialize};
+use deskpass_store::{LogEntry, PointerKind, SignInPointer};
 
 use crate::{ActiveUser, Auth, Error, Refusal};
 
 pub use caller::ResetKind;
+pub use kind::QuestionKind;
 pub use operation::{MAX_SHOWN_BODY, MAX_SHOWN_PATH, Operation, UnshowableOperation};
-pub use phone::PhonePrompt;
+pub use phone::{AnsweredQuestion, PhonePrompt};
 
 /// The period of the limits on questions.
 const LIMIT_PERIOD: Duration = Duration::from_mins(10);
-
-/// What a question is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum QuestionKind {
-    /// An operation that the asker is about to make.
-    Approval,
-    /// Whether the employee is the caller on the telephone.
-    Caller,
-}
-
-impl QuestionKind {
-    /// The kind of a question.
-    #[must_use]
-    pub const fn of(question: &PhoneQuestion) -> Self {
-        match question.subject {
-            QuestionSubject::Approval { .. } => Self::Approval,
-            QuestionSubject::Caller { .. } => Self::Caller,
-        }
-    }
-
-    const fn asked_event(self) -> AuditEvent {
-        match self {
-            Self::Approval => AuditEvent::ApprovalAsked,
-            Self::Caller => AuditEvent::CallerAsked,
-        }
-    }
-
-    const fn accepted_event(self) -> AuditEvent {
-        match self {
-            Self::Approval => AuditEvent::ApprovalGiven,
-            Self::Caller => AuditEvent::CallerVerified,
-        }
-    }
-
-    /// The audit event of an answer that refuses.
-    const fn refused_event(self) -> AuditEvent {
-        match self {
-            Self::Approval => AuditEvent::ApprovalRefused,
-            Self::Caller => AuditEvent::CallerRefused,
-        }
-    }
-}
 
 /// A question that was sent.
 #[derive(Debug)]
@@ -140,7 +99,7 @@ impl Auth {
         let question = new_question(caller, subject, asked, visitor, numbers, now);
         let (kind, number, expires_at) = (QuestionKind::of(&question), question.numbers.number(), question.expires_at);
         let plain = self.plain_entry(kind.asked_event(), &question.asked, now, visitor)?;
-        let entry = LogEntry { actor: other_asker(&question), detail, ..plain };
+        let entry = LogEntry { actor: question.other_asker().cloned(), detail, ..plain };
         // Refused if the session has ended or switched its role since the request began.
         self.store.record_question(caller.as_author(now), entry).await?;
         if kind == QuestionKind::Caller {
@@ -176,13 +135,10 @@ impl Auth {
 
     /// Counts a question of or to an employee.
     async fn limit_questions(&self, what: &[&[u8]], employee: &EmployeeKey, at_most: u32) -> Result<(), Error> {
-        let Some(rate) = Rate::new(at_most, LIMIT_PERIOD) else { return Ok(()) };
         let mut parts = vec![b"question".as_slice()];
         parts.extend_from_slice(what);
         parts.extend([employee.corp().as_bytes(), employee.id().as_bytes()]);
-        let key = Digest::of(&parts);
-        let admitted = self.shared.limits.admit(LimitSubject::Client, &key, rate, self.clock.now()).await;
-        Ok(admitted.map_err(Refusal::RateLimited)?)
+        Ok(self.limit(Digest::of(&parts), at_most, LIMIT_PERIOD).await?)
     }
 }
 
@@ -197,7 +153,7 @@ fn new_question(
     PhoneQuestion {
         subject,
         asker: caller.0.session().employee.clone(),
-        shown: preview(caller.0.person()),
+        shown: caller.preview(),
         session: caller.0.digest(),
         asked,
         origin: ClientInfo { reference: None, ..visitor.clone() },
@@ -205,29 +161,5 @@ fn new_question(
         created_at: now,
         expires_at: now + QUESTION_LIFETIME,
         stage: QuestionStage::Open { answer: None },
-    }
-}
-
-fn preview(person: &Person) -> AskerPreview {
-    let name = if person.name.is_empty() { &person.employee_id } else { &person.name };
-    AskerPreview {
-        employee_id: person.employee_id.clone(),
-        name: name.clone(),
-        department: person.department.clone(),
-        avatar: person.avatar.clone(),
-    }
-}
-
-/// The asker, if that is another employee than the asked one.
-fn other_asker(question: &PhoneQuestion) -> Option<EmployeeKey> {
-    (question.asker != question.asked).then(|| question.asker.clone())
-}
-
-/// Requires that neither an administrator nor the platform keeps the person out.
-fn require_admitted(person: &Person) -> Result<(), Refusal> {
-    match person {
-        Person { disabled: true, .. } => Err(Refusal::Disabled),
-        Person { left: Some(_), .. } => Err(Refusal::LeftPlatform),
-        _ => Ok(()),
     }
 }

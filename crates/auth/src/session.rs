@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::{Access, ClientInfo, Digest, Half, Role, Roles, Secret, Session, Timestamp};
+use deskpass_core::{Access, AskerPreview, ClientInfo, Digest, Half, Role, Roles, Secret, Session, Timestamp};
 use deskpass_store::{Actor, AuditEvent, CachedPerson, ChangeAuthor, ChangeError, SessionLookup, SessionWithPerson};
 
 use crate::audit::Attempt;
@@ -90,6 +90,19 @@ impl TokenHolder {
 }
 
 impl ActiveUser {
+    /// What the phone of another employee shows about this one.
+    #[must_use]
+    pub fn preview(&self) -> AskerPreview {
+        let person = self.0.person();
+        let name = if person.name.is_empty() { &person.employee_id } else { &person.name };
+        AskerPreview {
+            employee_id: person.employee_id.clone(),
+            name: name.clone(),
+            department: person.department.clone(),
+            avatar: person.avatar.clone(),
+        }
+    }
+
     /// The author of a change in the active role.
     pub(crate) fn as_author(&self, now: Timestamp) -> ChangeAuthor {
         self.0.as_author_in_role(self.0.session().current_role, now)

@@ -191,6 +191,12 @@ impl PhoneQuestion {
         }
     }
 
+    /// The asker, if that is another employee than the asked one.
+    #[must_use]
+    pub fn other_asker(&self) -> Option<&EmployeeKey> {
+        Some(&self.asker).filter(|asker| **asker != self.asked)
+    }
+
     fn is_over(&self, now: Timestamp) -> bool {
         now >= self.expires_at
     }

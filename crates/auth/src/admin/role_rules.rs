@@ -19,6 +19,14 @@ pub struct RoleRules {
     pub tags: Vec<(String, String)>,
 }
 
+impl RoleRules {
+    /// Whether the last synchronisation found a department. The root is not always listed itself, but it is a parent.
+    #[must_use]
+    pub fn has_department(&self, id: &str) -> bool {
+        self.departments.iter().any(|known| known.id == id || known.parent.as_deref() == Some(id))
+    }
+}
+
 impl Administrator<'_> {
     /// The current role rules.
     pub async fn role_rules(&self) -> Result<RoleRules, Error> {

@@ -11,12 +11,12 @@ const MAX_ATTEMPTS: usize = 50;
 
 impl Auth {
     /// What a chore remembers.
-    pub(super) async fn chore_memory<S: Default + DeserializeOwned>(&self, chore: Chore) -> Result<S, Error> {
+    pub(super) async fn chore_state<S: Default + DeserializeOwned>(&self, chore: Chore) -> Result<S, Error> {
         Ok(parse(self.store.chore_state(chore).await?.as_deref()))
     }
 
     /// Changes what a chore remembers; returns what it remembers then. `change` may run more than once.
-    pub(super) async fn change_chore_memory<S>(
+    pub(super) async fn change_chore_state<S>(
         &self,
         chore: Chore,
         change: impl Fn(S) -> S + Send + Sync,

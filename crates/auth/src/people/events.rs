@@ -85,7 +85,9 @@ impl Auth {
         if outcome == EventOutcome::Unavailable { Err(EventError::Unavailable) } else { Ok(read.reply) }
     }
 
-    fn refuse_events(&self, error: InboundError) -> EventError {
+    /// Counts a request that is refused, and returns the error of it.
+    #[must_use]
+    pub fn refuse_events(&self, error: InboundError) -> EventError {
         let (outcome, refusal) = match error {
             InboundError::NotConfigured => (EventOutcome::NotConfigured, EventError::NotConfigured),
             InboundError::Signature => (EventOutcome::Signature, EventError::Refused(error)),

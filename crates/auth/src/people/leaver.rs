@@ -5,7 +5,7 @@ use deskpass_store::{AuditEvent, Leaving, LeftOutcome, LogEntry};
 
 use crate::{Auth, AuthEvent, Error, LeaverSource, Refusal, TokenError};
 
-use crate::departure::CLOCK_DIFFERENCE;
+use crate::departure::MAX_NODE_CLOCK_SKEW;
 pub(super) use crate::departure::{departure, departure_of, is_back};
 
 impl Auth {
@@ -67,7 +67,7 @@ impl Auth {
         asked_at: Timestamp,
     ) -> Result<bool, Error> {
         let entry = self.service_entry(AuditEvent::EmployeeReturned, employee, self.clock.now(), source.name())?;
-        let returned = self.store.mark_returned(employee.clone(), asked_at - CLOCK_DIFFERENCE, entry).await?;
+        let returned = self.store.mark_returned(employee.clone(), asked_at - MAX_NODE_CLOCK_SKEW, entry).await?;
         if returned {
             tracing::info!(%employee, source = source.name(), "an employee came back at the platform");
         }

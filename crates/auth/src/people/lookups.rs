@@ -35,14 +35,14 @@ impl Auth {
             state.budget.spend(now, per_day);
             state
         };
-        self.change_chore_memory(Chore::Recheck, spend).await?;
+        self.change_chore_state(Chore::Recheck, spend).await?;
         Ok(true)
     }
 
     /// How many lookups for a purpose are left today.
     pub(super) async fn lookups_left(&self, purpose: LookupPurpose) -> Result<u32, Error> {
         let Some(per_day) = self.platform.lookups_per_day() else { return Ok(u32::MAX) };
-        let (now, state) = (self.clock.now(), self.chore_memory::<RecheckState>(Chore::Recheck).await?);
+        let (now, state) = (self.clock.now(), self.chore_state::<RecheckState>(Chore::Recheck).await?);
         if state.budget.remaining(now, per_day) == 0 && !state.budget.is_noted(now, per_day) {
             self.note_empty_budget(now, per_day).await?;
         }
@@ -58,7 +58,7 @@ impl Auth {
             state.budget.note_empty(now, per_day);
             state
         };
-        self.change_chore_memory(Chore::Recheck, note).await?;
+        self.change_chore_state(Chore::Recheck, note).await?;
         tracing::warn!(
             per_day,
             "the calls to the platform for following people are used up; they go on tomorrow (UTC)"
@@ -74,13 +74,13 @@ impl Auth {
             state.budget.spend_on_listing(now, per_day, calls);
             state
         };
-        self.change_chore_memory(Chore::Recheck, spend).await.map(drop)
+        self.change_chore_state(Chore::Recheck, spend).await.map(drop)
     }
 
     /// Whether the directory may be listed again: the calls of the last time are paid for.
     pub(super) async fn may_list(&self) -> Result<bool, Error> {
         let Some(per_day) = self.platform.lookups_per_day() else { return Ok(true) };
-        let state: RecheckState = self.chore_memory(Chore::Recheck).await?;
+        let state: RecheckState = self.chore_state(Chore::Recheck).await?;
         Ok(state.budget.may_list(self.clock.now(), per_day))
     }
 }

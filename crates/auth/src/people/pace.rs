@@ -30,9 +30,9 @@ impl Pace {
 /// What a lookup is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LookupPurpose {
-    /// Finding out whether a person left. Half of the lookups of a day are kept for it.
+    /// The re-check, or an event about a leaver. Half of the lookups of a day are kept for it.
     Departure,
-    /// Anything else.
+    /// Anything else, also the synchronisation.
     Other,
 }
 

@@ -115,7 +115,7 @@ impl Auth {
             let guard = if stored.guard == state.guard { guard } else { stored.guard };
             RecheckState { guard, ..stored }
         };
-        self.change_chore_memory(Chore::Recheck, remember).await?;
+        self.change_chore_state(Chore::Recheck, remember).await?;
         self.release(lease).await?;
         ran.map(|()| checked)
     }
@@ -124,7 +124,7 @@ impl Auth {
     pub(crate) async fn request_recheck(&self) -> Result<(), Error> {
         let now = self.clock.now();
         let all = |state: RecheckState| RecheckState { all_before: Some(now), ..state };
-        self.change_chore_memory(Chore::Recheck, all).await?;
+        self.change_chore_state(Chore::Recheck, all).await?;
         self.recheck_due.notify_one();
         self.request_synchronisation().await
     }
@@ -256,13 +256,13 @@ impl Auth {
     }
 
     async fn recheck_state(&self) -> Result<RecheckState, Error> {
-        self.chore_memory(Chore::Recheck).await
+        self.chore_state(Chore::Recheck).await
     }
 
     /// Forgets how many people left lately.
     pub(super) async fn reset_leaver_guard(&self) -> Result<(), Error> {
         let reset = |state: RecheckState| RecheckState { guard: LeaverGuard::default(), ..state };
-        self.change_chore_memory(Chore::Recheck, reset).await.map(drop)
+        self.change_chore_state(Chore::Recheck, reset).await.map(drop)
     }
 }
 

@@ -6,7 +6,7 @@ use deskpass_store::{AuditEvent, Notice, NoticeSubject, Renaming, SignInReferenc
 use super::events::Handled;
 use super::leaver::{departure_of, is_back};
 use super::pace::{LookupPurpose, Pace};
-use crate::departure::CLOCK_DIFFERENCE;
+use crate::departure::MAX_NODE_CLOCK_SKEW;
 use crate::notice::MAX_NOTIFIED_ADMINS;
 use crate::platform_user::identified_person;
 use crate::{Auth, Error, LeaverSource};
@@ -31,7 +31,7 @@ impl Auth {
         let entry = self.service_entry(AuditEvent::EmployeeRenamed, &from, now, LeaverSource::Event.name())?;
         let (who, deny_until) = (identified_person(new, to, Some(profile)), self.deny_until(now));
         let code_notices = self.notices_of_rename(&from, &who.key, now).await?;
-        let (asked_at, renamed, to) = (asked_at - CLOCK_DIFFERENCE, from.clone(), who.clone());
+        let (asked_at, renamed, to) = (asked_at - MAX_NODE_CLOCK_SKEW, from.clone(), who.clone());
         let renaming = Renaming { from: renamed, to, asked_at, is_active, leaving, deny_until, code_notices, entry };
         if self.store.rename_person(renaming).await? {
             tracing::info!(employee = %from, renamed = %who.key, "an employee has another identifier at the platform");

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use deskpass_core::{Digest, EmployeeKey, Memberships, Rate, RoleRule, RuleGroup};
+use deskpass_core::{Digest, EmployeeKey, Memberships, RoleRule, RuleGroup};
 use deskpass_platform::Error as PlatformError;
-use deskpass_store::{DirectoryChange, KnownTagMember, LimitSubject};
+use deskpass_store::{DirectoryChange, KnownTagMember};
 
 use super::lookups::no_calls_left;
 use super::pace::{LookupPurpose, Pace};
-use crate::{Auth, Error, InternalError, Refusal};
+use crate::{Auth, Error, InternalError};
 
 const CALLS_PER_SECOND: u32 = 10;
 /// The most calls for one list of rules. The synchronisation reads the rest.
@@ -91,13 +91,11 @@ impl Auth {
 
     /// Counts a preview that asks the platform, and refuses it if there were too many.
     pub(crate) async fn limit_previews(&self, by: &EmployeeKey, rules: &[RoleRule]) -> Result<(), Error> {
-        let Some(rate) = Rate::new(MAX_PREVIEWS, PREVIEW_PERIOD) else { return Ok(()) };
         if self.new_tags(rules).await?.is_empty() {
             return Ok(());
         }
         let key = Digest::of(&[b"role rule preview", by.corp().as_bytes(), by.id().as_bytes()]);
-        let admitted = self.shared.limits.admit(LimitSubject::Client, &key, rate, self.clock.now()).await;
-        Ok(admitted.map_err(Refusal::RateLimited)?)
+        Ok(self.limit(key, MAX_PREVIEWS, PREVIEW_PERIOD).await?)
     }
 
     /// The tags in these rules that no current rule names.

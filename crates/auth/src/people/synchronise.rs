@@ -85,7 +85,7 @@ impl Auth {
                 }
                 begun => begun,
             };
-            self.change_chore_memory(Chore::Synchronise, begin).await?;
+            self.change_chore_state(Chore::Synchronise, begin).await?;
             return Ok(None);
         }
         let metered = self.platform.lookups_per_day().is_some();
@@ -108,7 +108,7 @@ impl Auth {
             due_at: Some(state.due_at.filter(|due| *due <= due_at).unwrap_or(due_at)),
             ..state
         };
-        self.change_chore_memory(Chore::Synchronise, request).await.map(drop)
+        self.change_chore_state(Chore::Synchronise, request).await.map(drop)
     }
 
     /// Synchronises under a lease, and gives it back.
@@ -123,7 +123,7 @@ impl Auth {
         if !options.dry_run {
             // What is requested from now on may not be in the listing, and stays. Even if it fails, the next attempt is not made at once.
             let begin = |state: SyncState| SyncState { last_at: Some(began_at), due_at: None, ..state };
-            self.change_chore_memory(Chore::Synchronise, begin).await?;
+            self.change_chore_state(Chore::Synchronise, begin).await?;
         }
         let (report, leavers) = (SyncReport::default(), Vec::new());
         let mut run = SyncRun { options, progress, lease, began_at, report, leavers, missing_after };
@@ -256,7 +256,7 @@ impl Auth {
         // A request that came meanwhile stays.
         let end =
             |state: SyncState| SyncState { last_at: Some(now), halted, missing_after: missing_after.clone(), ..state };
-        self.change_chore_memory(Chore::Synchronise, end).await?;
+        self.change_chore_state(Chore::Synchronise, end).await?;
         if halted && !was_halted {
             self.tell_of_many_leavers(run.leavers.len().max(loss.unwrap_or(0))).await?;
         }
@@ -268,7 +268,7 @@ impl Auth {
     }
 
     pub(super) async fn sync_state(&self) -> Result<SyncState, Error> {
-        self.chore_memory(Chore::Synchronise).await
+        self.chore_state(Chore::Synchronise).await
     }
 }
 

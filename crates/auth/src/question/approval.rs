@@ -15,7 +15,7 @@ use crate::{ActiveUser, Auth, Error, Refusal};
 const MAX_APPROVALS: u32 = 3;
 
 /// How long a session gets no approvals after the phone refused one or picked a wrong number: another person may have the token.
-const PAUSE: Duration = LIMIT_PERIOD;
+const APPROVAL_PAUSE: Duration = LIMIT_PERIOD;
 
 impl Auth {
     /// Asks the caller on their own phone whether they are about to make this operation. Refused for people whom the platform
@@ -99,7 +99,7 @@ impl Auth {
     /// Gives a session no approvals for a while, also none that were asked for before.
     pub(super) async fn pause_approvals(&self, session: Digest) -> Result<(), Error> {
         let now = self.clock.now();
-        let pause = Lease { holder: session, until: now + PAUSE };
+        let pause = Lease { holder: session, until: now + APPROVAL_PAUSE };
         if self.shared.approval_pauses.update(&session, now, |_| Ok::<_, ()>(pause)).await?.is_none() {
             self.shared.approval_pauses.put(session, pause, now).await?;
         }

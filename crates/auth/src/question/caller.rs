@@ -6,8 +6,9 @@ use deskpass_core::{
 };
 use deskpass_store::{AuditEvent, Lease, OpenQuestions};
 
-use super::{AskedQuestion, Draft, InvitationTexts, require_admitted};
+use super::{AskedQuestion, Draft, InvitationTexts};
 use crate::audit::Attempt;
+use crate::people::refusal_of;
 use crate::single_use::{CLOCK_SKEW, SingleUse};
 use crate::{ActiveUser, Auth, Error, Refusal};
 
@@ -91,7 +92,9 @@ impl Auth {
             return Err(Refusal::CannotAsk.into());
         }
         let person = self.store.person(&employee).await?.ok_or(Refusal::NoSuchEmployee)?;
-        require_admitted(&person)?;
+        if let Some(refusal) = refusal_of(&person) {
+            return Err(refusal.into());
+        }
         let (recipient, detail) = (person.employee_id.clone(), reason.clone().unwrap_or_default());
         let draft = Draft { subject: QuestionSubject::Caller { reason }, asked: employee, recipient, detail };
         self.ask_phone(caller, draft, visitor, link, texts).await

@@ -1,5 +1,6 @@
 //! The phone's side of a question: opened through the platform, shown, and answered once.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{
@@ -7,9 +8,10 @@ use deskpass_core::{
     QuestionRefusal, QuestionStage, QuestionStatus, Secret,
 };
 use deskpass_platform::Identity;
-use deskpass_store::{AuditEvent, LogEntry, PointerKind, SignInPointer};
+use deskpass_store::{AuditEvent, CachedPerson, LogEntry, PointerKind, SignInPointer};
 
-use super::{QuestionKind, other_asker, require_admitted};
+use super::QuestionKind;
+use crate::people::refusal_of;
 use crate::platform_user::PlatformUser;
 use crate::single_use::SingleUse;
 use crate::{Auth, AuthEvent, CallbackOutcome, Error, Refusal};
@@ -21,6 +23,21 @@ pub struct PhonePrompt {
     pub question: PhoneQuestion,
     /// How long it can be answered.
     pub remaining: Duration,
+}
+
+/// A question that a phone answered.
+#[derive(Debug)]
+pub struct AnsweredQuestion {
+    /// The digest of the question's id.
+    pub id: Digest,
+    /// The question, with its answer.
+    pub question: PhoneQuestion,
+    /// The identifier of the asked employee, as the corporation writes it.
+    pub employee_id: String,
+    /// The display name of the asked employee.
+    pub name: String,
+    /// The new status. A wrong number is a refusal, with which the question is over.
+    pub outcome: Result<QuestionStatus, Refusal>,
 }
 
 /// A question that the phone with a secret may answer.
@@ -48,10 +65,10 @@ impl Auth {
         kind: QuestionKind,
         picked: Option<MatchNumber>,
         visitor: &ClientInfo,
-    ) -> Result<QuestionStatus, Error> {
+    ) -> Result<AnsweredQuestion, Error> {
         self.require_phone(visitor)?;
         let Answerable { id, answer, question } = self.answerable(answer, kind).await?;
-        self.require_admitted_employee(&question.asked).await?;
+        let person = self.admitted_employee(&question.asked).await?;
         let now = self.question_time();
         let step = |question: PhoneQuestion| match picked {
             Some(picked) => question.answered(answer, picked, now),
@@ -72,10 +89,12 @@ impl Auth {
             }
             return Err(error);
         }
-        match decided.stage {
-            QuestionStage::Refused(QuestionRefusal::WrongNumber) => Err(Refusal::WrongNumber.into()),
+        let outcome = match decided.stage {
+            QuestionStage::Refused(QuestionRefusal::WrongNumber) => Err(Refusal::WrongNumber),
             _ => Ok(decided.status(now)),
-        }
+        };
+        let (employee_id, name) = (person.employee_id.clone(), person.name.clone());
+        Ok(AnsweredQuestion { id, question: decided, employee_id, name, outcome })
     }
 
     /// Takes back what a phone said before: after a refusal of one question, other answers of the same person do not count, either.
@@ -110,7 +129,7 @@ impl Auth {
         }
         let plain = self.plain_entry(kind.refused_event(), &decided.asked, at, phone)?;
         let detail = "the answer before this row could not be kept and has no effect".to_owned();
-        Ok(self.store.record(LogEntry { actor: other_asker(decided), detail, ..plain }).await?)
+        Ok(self.store.record(LogEntry { actor: decided.other_asker().cloned(), detail, ..plain }).await?)
     }
 
     /// Finds the question that a phone may answer. It is over if the session that asked has ended, or gets no approvals now.
@@ -198,7 +217,7 @@ impl Auth {
             }
             question.opened(&who.key, answer.digest(), now).map_err(|InvalidAnswer| Refusal::QuestionOver)
         };
-        self.require_admitted_employee(&who.key).await?;
+        self.admitted_employee(&who.key).await?;
         let opened = self.shared.questions.update(&id, now, open).await?.ok_or(Refusal::QuestionOver)??;
         let pointer = SignInPointer { to: id, until: opened.expires_at, kind: PointerKind::Question };
         self.shared.answers.put(answer.digest(), pointer, now).await?;
@@ -210,10 +229,13 @@ impl Auth {
         if is_phone { Ok(()) } else { Err(Refusal::PhoneNeeded) }
     }
 
-    /// Requires that the employee exists and may sign in. Only employees whom the service knows are asked.
-    async fn require_admitted_employee(&self, employee: &EmployeeKey) -> Result<(), Error> {
+    /// The employee, who must exist and may sign in. Only employees whom the service knows are asked.
+    async fn admitted_employee(&self, employee: &EmployeeKey) -> Result<Arc<CachedPerson>, Error> {
         let person = self.store.person(employee).await?.ok_or(Refusal::NotAsked)?;
-        Ok(require_admitted(&person)?)
+        match refusal_of(&person) {
+            Some(refusal) => Err(refusal.into()),
+            None => Ok(person),
+        }
     }
 
     /// Writes the row of an answer, and queues the notices about a refusal.
@@ -228,7 +250,7 @@ impl Auth {
         };
         let plain = self.plain_entry(event, &decided.asked, at, phone)?;
         let detail = format!("asked from {}", decided.origin.address.decided);
-        let entry = LogEntry { actor: other_asker(decided), reason, detail, ..plain };
+        let entry = LogEntry { actor: decided.other_asker().cloned(), reason, detail, ..plain };
         let notices = self.refusal_notices(decided, at).await?;
         let is_told = !notices.is_empty();
         self.store.record_answer(entry, notices).await?;

@@ -3,10 +3,10 @@
 //! Its address is the operator's; no request chooses it. Redirects are not followed, the body of a response is not read, and the
 //! proxy variables of the environment are ignored.
 
+mod hexadecimal;
 mod verification;
 
 use std::error::Error as _;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use deskpass_auth::{ActiveUser, Error};
@@ -27,6 +27,7 @@ use super::bounded_resolver::BoundedResolver;
 use crate::config::Messages;
 use crate::timestamp::Rfc3339;
 
+use hexadecimal::hexadecimal;
 pub(crate) use verification::{AnsweredVerification, verification_id};
 
 /// The maximum number of attempts to deliver a reply.
@@ -266,14 +267,6 @@ impl From<NoEntropy> for ReplyError {
     }
 }
 
-fn hexadecimal<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> String {
-    bytes.into_iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 /// The cause of a missing response, without the address, which may contain a secret of the back end.
 fn unreachable(error: &reqwest::Error) -> ReplyError {
     let how = match error {
@@ -289,11 +282,6 @@ fn unreachable(error: &reqwest::Error) -> ReplyError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_are_written_in_hexadecimal() {
-        assert_eq!(hexadecimal(&[0, 15, 16, 255]), "000f10ff");
-    }
 
     #[test]
     fn only_what_may_pass_is_tried_again() {

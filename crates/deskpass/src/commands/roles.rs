@@ -3,14 +3,11 @@
 use std::time::Duration;
 
 use deskpass_auth::{Administrator, Auth, Error, ROLE_LIFETIMES, Refusal};
-use deskpass_core::Role;
+use deskpass_core::{MAX_REASON_CHARS, Role, parse_reason};
 
 use super::text::no_such_role;
 use super::{CommandResult, EmployeeSelector};
 use crate::timestamp::format_utc;
-
-/// The most characters of a reason.
-const MAX_REASON_CHARS: usize = 200;
 
 pub(super) async fn grant(auth: &Auth, who: &EmployeeSelector, role: &str) -> CommandResult {
     let granted = auth.operator().grant(who.key(auth)?, role).await.map_err(|error| who.explain(error))?;
@@ -30,10 +27,8 @@ pub(super) async fn grant_for(
     if !ROLE_LIFETIMES.contains(&lifetime) {
         return Err("--for must be from 5m to 30d".to_owned());
     }
-    let reason = reason.trim();
-    if !(1..=MAX_REASON_CHARS).contains(&reason.chars().count()) || reason.chars().any(char::is_control) {
-        return Err(format!("--reason must be 1 to {MAX_REASON_CHARS} characters on one line"));
-    }
+    let reason = parse_reason(reason)
+        .ok_or_else(|| format!("--reason must be 1 to {MAX_REASON_CHARS} visible characters on one line"))?;
     let name = &who.employee;
     match auth.operator().grant_until(who.key(auth)?, granted, lifetime, reason).await {
         Ok(until) => Ok(format!("{name} holds the role {role} until {}", format_utc(until))),

@@ -88,12 +88,12 @@ pub(crate) fn approval_invitation(language: Language, summary: &[String; 2]) -> 
 }
 
 /// The most characters of a reason in a message, which has little space. The page shows all of it.
-const MAX_REASON_CHARS: usize = 40;
+const MAX_MESSAGE_REASON_CHARS: usize = 40;
 
 /// The message to the employee who is said to have called IT. What matters comes first, since a platform may cut the rest: a person
 /// who calls both sides can pass the number on, but only an employee who called IT is the caller.
 pub(crate) fn caller_invitation(language: Language, name: &str, reason: Option<&str>) -> InvitationTexts {
-    let about = reason.map(|reason| shortened(reason, MAX_REASON_CHARS));
+    let about = reason.map(|reason| shortened(reason, MAX_MESSAGE_REASON_CHARS));
     InvitationTexts {
         title: language.of(["Did you call IT?", "是您本人致电 IT 的吗？"]).to_owned(),
         text: language.of([

@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, Request};
 use axum::response::IntoResponse as _;
 use bytes::Bytes;
 use deskpass_auth::{Error, EventError};
-use deskpass_platform::InboundRequest;
+use deskpass_platform::{InboundError, InboundRequest, MAX_INBOUND_BODY_BYTES};
 use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Method};
 
@@ -15,16 +15,14 @@ use crate::http::error::{ApiError, BadRequest, ErrorCause};
 use crate::http::request::{DescribeInput, RequestContext, X_FORWARDED_FOR, client_address, raw_body};
 use crate::http::response::described_responses;
 
-/// The largest body. A change of the application's range may name many members.
-const MAX_BODY_BYTES: usize = 256 * 1024;
-
 /// A request of the platform, as it arrived: its signature is about these bytes.
 #[derive(Debug)]
 pub(crate) struct PlatformRequest {
     is_get: bool,
     query: String,
     headers: HeaderMap,
-    body: Bytes,
+    /// `None` if it is too large.
+    body: Option<Bytes>,
     /// The address of the sender.
     address: IpAddr,
 }
@@ -35,10 +33,10 @@ impl FromRequest<RequestContext> for PlatformRequest {
         let (is_get, headers) = (request.method() != Method::POST, request.headers().clone());
         let address = client_address(&context.app, context.peer, headers.get_all(X_FORWARDED_FOR).iter()).decided;
         let query = request.uri().query().unwrap_or_default().to_owned();
-        let body = match raw_body(MAX_BODY_BYTES, request, context).await {
-            Ok(body) => body,
+        let body = match raw_body(MAX_INBOUND_BODY_BYTES, request, context).await {
+            Ok(body) => Some(body),
             // Refused and counted below, like everything else that the platform does not send.
-            Err(BadRequest::TooLarge(limit)) => Bytes::from(vec![0; limit + 1]),
+            Err(BadRequest::TooLarge(_)) => None,
             Err(_) => return Err(ApiError::EventRefused),
         };
         Ok(Self { is_get, query, headers, body, address })
@@ -58,6 +56,11 @@ described_responses! {
 /// Receives events. The reply says that they are stored; they are handled afterwards.
 pub(crate) async fn events(app: App, request: PlatformRequest) -> Result<EventReply, ApiError> {
     let PlatformRequest { is_get, query, headers, body, address } = &request;
+    let Some(body) = body else {
+        let error = app.auth.refuse_events(InboundError::Malformed);
+        log_refusal(&app, error, *address);
+        return Err(refused(error));
+    };
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let (at, random) = (app.auth.clock.now(), app.auth.entropy.bytes().map_err(Error::from)?);
     let inbound = InboundRequest { is_get: *is_get, query, header: &header, body, at, random };

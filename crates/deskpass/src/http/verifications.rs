@@ -1,7 +1,7 @@
 //! Verification of callers: an agent on the telephone asks whether the caller is the employee, and the employee's phone answers.
 
-use deskpass_auth::{ActiveUser, Error, PhonePrompt, QuestionKind, Refusal};
-use deskpass_core::{Answer, AskerPreview, ClientInfo, PhoneQuestion, QuestionStatus, QuestionSubject, Secret};
+use deskpass_auth::{ActiveUser, AnsweredQuestion, Error, PhonePrompt, QuestionKind, Refusal};
+use deskpass_core::{AskerPreview, ClientInfo, PhoneQuestion, QuestionStatus, QuestionSubject};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -41,13 +41,12 @@ pub(crate) async fn ask(
     visitor: ClientInfo,
     JsonBody(VerificationBody { whom, reason }): JsonBody<VerificationBody>,
 ) -> Result<Reply<AskedVerification>, ApiError> {
-    let (person, reason) = (caller.0.person(), reason.map(|ReasonText(reason)| reason));
+    let (name, reason) = (caller.preview().name, reason.map(|ReasonText(reason)| reason));
     // What a reset is for is what the employee must agree to.
-    if reason.is_none() && app.settings.verification.before_resets {
+    if reason.is_none() && app.auth.policy.questions.verify_before_reset {
         return Err(ApiError::field("reason", FieldError::Required));
     }
-    let name = if person.name.is_empty() { &person.employee_id } else { &person.name };
-    let texts = caller_invitation(app.settings.default_language, name, reason.as_deref());
+    let texts = caller_invitation(app.settings.default_language, &name, reason.as_deref());
     let link = question_link(&app);
     let asked = app.auth.ask_caller(&caller, whom.key(&app), reason, &visitor, link, texts).await?;
     let (id, verification) = (asked.id.expose().to_owned(), verification_id(&asked.id.digest()));
@@ -165,29 +164,14 @@ async fn answer_and_tell(
     trace: RequestTrace,
     VerificationAnswer { verification, answer: PhoneAnswer(picked) }: VerificationAnswer,
 ) -> Result<QuestionStatus, Error> {
-    let about = answered_verification(&app, &verification).await?;
-    let answered = app.auth.answer_question(&verification, QuestionKind::Caller, picked, &visitor).await;
-    let status = match &answered {
-        Ok(QuestionStatus::Accepted) => Some(VERIFIED),
-        Ok(QuestionStatus::Refused) | Err(Error::Refused(Refusal::WrongNumber)) => Some(QuestionStatus::Refused.name()),
-        _ => None,
-    };
-    if let Some((about, status)) = about.zip(status) {
-        app.tell_verification(about, status, trace.parent);
-    }
-    answered
-}
-
-/// What the back end is told about an open question, if there is a back end.
-async fn answered_verification(app: &App, secret: &str) -> Result<Option<AnsweredVerification>, Error> {
-    let PhonePrompt { question, .. } = app.auth.phone_prompt(secret, QuestionKind::Caller).await?;
-    let secret = Secret::<Answer>::parse(secret).map_err(|_| Refusal::QuestionOver)?;
-    let found = app.auth.shared.answers.read_with(&secret.digest(), app.auth.clock.now(), |pointer| pointer.to).await?;
-    let (Some(id), true) = (found, app.reply_backend.is_some()) else { return Ok(None) };
-    let person = app.auth.store.person(&question.asked).await?;
-    Ok(person.map(|person| AnsweredVerification {
+    let answered = app.auth.answer_question(&verification, QuestionKind::Caller, picked, &visitor).await?;
+    let AnsweredQuestion { id, question, employee_id, name, outcome } = answered;
+    let status = outcome.as_ref().map_or(QuestionStatus::Refused.name(), |status| status_word(*status, VERIFIED));
+    let told = AnsweredVerification {
         verification: verification_id(&id),
-        employee: (question.asked, person.employee_id.clone(), person.name.clone()),
+        employee: (question.asked, employee_id, name),
         agent: (question.asker, question.shown.employee_id, question.shown.name),
-    }))
+    };
+    app.tell_verification(told, status, trace.parent);
+    Ok(outcome?)
 }

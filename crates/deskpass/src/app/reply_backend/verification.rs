@@ -5,9 +5,9 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep};
 use tracing::Instrument as _;
 
+use super::hexadecimal::hexadecimal;
 use super::{
     App, DELIVERY_TIMEOUT, MAX_ATTEMPTS, PayloadEmployee, RETRY_PAUSE, ReplyBackend, ReplyDelivery, ReplyError,
-    hexadecimal,
 };
 use crate::timestamp::Rfc3339;
 

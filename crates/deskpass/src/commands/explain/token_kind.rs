@@ -10,7 +10,6 @@ pub(crate) fn space_before(text: &str) -> &'static str {
 }
 
 /// The purpose of a kind of token.
-#[expect(clippy::too_many_lines, reason = "a table")]
 pub(crate) fn describe_token_kind(kind: SecretKindName, language: Language) -> &'static str {
     language.of(match kind {
         SecretKindName::Access => ["an access token, the token of a session", "访问令牌，即会话的令牌"],
@@ -57,6 +56,18 @@ pub(crate) fn describe_token_kind(kind: SecretKindName, language: Language) -> &
         SecretKindName::ServiceKey => {
             ["a service key, with which another service calls this one", "服务密钥，供其他服务调用本系统"]
         }
+        SecretKindName::AuthorizationRequestId
+        | SecretKindName::AuthorizationCode
+        | SecretKindName::OidcAccess
+        | SecretKindName::RefreshToken
+        | SecretKindName::ClientSecret
+        | SecretKindName::SingleSignOn => describe_oidc_secret(kind),
+    })
+}
+
+/// The same for the secrets of OpenID Connect.
+fn describe_oidc_secret(kind: SecretKindName) -> [&'static str; 2] {
+    match kind {
         SecretKindName::AuthorizationRequestId => [
             "the id of a request of an OpenID Connect client, which waits 10 minutes for the user to sign in",
             "OpenID Connect 客户端请求的编号，等待用户登录，10 分钟内有效",
@@ -73,11 +84,8 @@ pub(crate) fn describe_token_kind(kind: SecretKindName, language: Language) -> &
             "a refresh token of an OpenID Connect client, which counts once and not longer than the session",
             "OpenID Connect 客户端的刷新令牌，只能使用一次，且不超过会话的有效期",
         ],
-        SecretKindName::ClientSecret => {
-            ["the secret of an OpenID Connect client", "OpenID Connect 客户端的密钥"]
-        }
-        SecretKindName::SingleSignOn => {
-            ["a browser's single sign-on cookie, which opens no API", "浏览器的单点登录 Cookie，不能用于接口"]
-        }
-    })
+        SecretKindName::ClientSecret => ["the secret of an OpenID Connect client", "OpenID Connect 客户端的密钥"],
+        // The single sign-on cookie.
+        _ => ["a browser's single sign-on cookie, which opens no API", "浏览器的单点登录 Cookie，不能用于接口"],
+    }
 }

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use crate::App;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    FieldKind, FieldSpec, FieldValue, FromFields, GivenValue, HighRisk, HomeAdmin, HomeOnly, JsonBody,
-    run_to_completion, whole_number,
+    Admin, CheckedInput, FieldKind, FieldSpec, FieldValue, FromFields, GivenValue, HighRisk, HomeAdmin, HomeOnly,
+    InBody, JsonBody, run_to_completion, whole_number,
 };
 use crate::http::response::{Reply, RoleName};
 
@@ -210,14 +210,28 @@ fn require_known_groups(rules: &[RoleRule], known: &RoleRules) -> Result<bool, A
     Ok(true)
 }
 
+/// Rules for groups that the directory has, which is checked before the one-time password or the approval is used.
+#[derive(Debug)]
+pub(crate) struct KnownRules {
+    rules: Vec<RoleRule>,
+    /// Whether a directory is known.
+    synchronised: bool,
+}
+
+impl CheckedInput for KnownRules {
+    type Fields = ProposedRules;
+    async fn check(fields: ProposedRules, admin: &Admin, app: &App) -> Result<Self, ApiError> {
+        let RuleList(rules) = fields.rules;
+        let synchronised = require_known_groups(&rules, &admin.administrator(app).role_rules().await?)?;
+        Ok(Self { rules, synchronised })
+    }
+}
+
 /// Why a group is not known; `None` if it is.
 fn unknown_group(group: &RuleGroup, known: &RoleRules) -> Option<RuleProblem> {
     let (kind, id, groups): (_, _, Vec<(&str, &str)>) = match group {
+        RuleGroup::Department(id) if known.has_department(id) => return None,
         RuleGroup::Department(id) => {
-            // The root is not always listed itself, but it is a parent.
-            if known.departments.iter().any(|one| one.parent.as_ref() == Some(id)) {
-                return None;
-            }
             (["department", "部门"], id, known.departments.iter().map(|one| (&*one.id, &*one.name)).collect())
         }
         // Without any tag, the platform may not tell them.
@@ -283,10 +297,9 @@ impl RuleEffects {
 /// Replaces the registered rules, applies all rules, and returns whose roles changed.
 pub(crate) async fn replace(
     app: App,
-    HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<ProposedRules>>>,
+    HighRisk(admin, HomeOnly(InBody(checked))): HighRisk<HomeOnly<InBody<KnownRules>>>,
 ) -> Result<Reply<RuleEffects>, ApiError> {
-    let RuleList(rules) = input.rules;
-    let synchronised = require_known_groups(&rules, &admin.administrator(&app).role_rules().await?)?;
+    let KnownRules { rules, synchronised } = checked;
     let work = async move { admin.administrator(&app).set_role_rules(rules).await };
     Ok(Reply(RuleEffects::new(run_to_completion(work).await?, synchronised)))
 }

@@ -247,5 +247,5 @@ pub(crate) async fn answer(
     JsonBody(ApprovalAnswer { approval, answer: PhoneAnswer(picked) }): JsonBody<ApprovalAnswer>,
 ) -> Result<Reply<ApprovalStatus>, ApiError> {
     let work = async move { app.auth.answer_question(&approval, QuestionKind::Approval, picked, &visitor).await };
-    Ok(Reply(run_to_completion(work).await?.into()))
+    Ok(Reply(run_to_completion(work).await?.outcome?.into()))
 }

@@ -9,7 +9,7 @@ use deskpass_core::oidc::{
 };
 use deskpass_core::{
     CorpId, Digest, EmployeeId, LoginMethod, LoginSource, MatchNumber, MessageId, Operation, Password, PermissionScope,
-    Resource, Role, Roles, ServiceKeyName, ServiceScope, ServiceScopes, Timestamp, is_invisible, parse_network,
+    Resource, Role, Roles, ServiceKeyName, ServiceScope, ServiceScopes, Timestamp, parse_network, parse_reason,
 };
 use deskpass_store::AuditEvent;
 use ipnet::IpNet;
@@ -203,9 +203,6 @@ pub(crate) struct ServiceKeyId(pub(crate) String);
 #[derive(Debug)]
 pub(crate) struct ReasonText(pub(crate) String);
 
-/// The most characters of a reason.
-const MAX_REASON_CHARS: usize = 200;
-
 /// The id of an OpenID Connect client.
 #[derive(Debug)]
 pub(crate) struct OidcClientId(pub(crate) String);
@@ -238,11 +235,7 @@ formats! {
             "must be 1 to 200 visible characters",
             "必须是 1 到 200 个可见字符",
         ],
-        |text| {
-            let text = text.trim();
-            let is_short = (1..=MAX_REASON_CHARS).contains(&text.chars().count());
-            (is_short && !text.chars().any(is_invisible)).then(|| Self(text.to_owned()))
-        };
+        |text| parse_reason(&text).map(|reason| Self(reason.to_owned()));
     ServiceKeyName: "service-key-name", None, "billing",
         [
             "must be 1 to 64 visible characters without leading or trailing spaces",
