@@ -91,7 +91,7 @@ on_every_store! {
         settled(&app).await;
         let told = notices_to(&mut client, "admin01").await;
         assert_eq!(told.len(), 1, "{told:?}");
-        for words in ["a change that was to be approved on your phone was refused", "您手机上的一项操作审批已被拒绝", "127.0.0.1"] {
+        for words in ["a change that was to be approved on your phone was refused", "您的一项手机批准请求已被拒绝", "127.0.0.1"] {
             assert!(told[0].contains(words), "{told:?}");
         }
     }
