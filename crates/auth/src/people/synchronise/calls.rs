@@ -41,7 +41,7 @@ impl Calls {
     }
 
     /// Makes a call when the pace permits it, and again if the platform is busy.
-    pub(super) async fn make<'a, T>(&mut self, call: impl Fn() -> Answer<'a, T> + Send) -> Result<T, PlatformError> {
+    async fn make<'a, T>(&mut self, call: impl Fn() -> Answer<'a, T> + Send) -> Result<T, PlatformError> {
         let mut attempt = 1;
         loop {
             if self.made >= self.at_most {
