@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Reference, Timestamp};
 use deskpass_platform::Meaning;
-use deskpass_store::{Notice, NoticeSubject, SignInReference};
+use deskpass_store::{Notice, NoticeAbout, NoticeSubject};
 
 use crate::sweep::CLOCK_SET_GRACE;
 use crate::{Auth, AuthEvent, Error, NoticeOutcome};
@@ -42,6 +42,21 @@ impl Auth {
         Ok(Notice { id, employee, subject, address, user_agent, at, about: None, tries: 0 })
     }
 
+    /// The same notice for each of these people.
+    pub(crate) fn notices_to(
+        &self,
+        recipients: &[EmployeeKey],
+        subject: NoticeSubject,
+        about: &NoticeAbout,
+        at: Timestamp,
+        visitor: &ClientInfo,
+    ) -> Result<Vec<Notice>, NoEntropy> {
+        let notice = |recipient: &EmployeeKey| -> Result<Notice, NoEntropy> {
+            Ok(Notice { about: Some(about.clone()), ..self.new_notice(recipient, subject, at, visitor)? })
+        };
+        recipients.iter().map(notice).collect()
+    }
+
     /// The notices for administrators of the home corporation about a new device: none, unless its owner is of another corporation and
     /// gets no notice.
     pub(crate) async fn admin_notices_of_device(
@@ -54,13 +69,9 @@ impl Auth {
         if owner.corp() == home {
             return Ok(Vec::new());
         }
-        let who = format!("{}/{}", owner.corp(), owner.id());
+        let about = NoticeAbout::SignIn { who: format!("{}/{}", owner.corp(), owner.id()), at };
         let told = self.store.administrators(home.to_owned(), owner.clone(), MAX_NOTIFIED_ADMINS).await?;
-        let notice = |admin: &EmployeeKey| -> Result<Notice, Error> {
-            let notice = self.new_notice(admin, NoticeSubject::PartnerDeviceBound, at, visitor)?;
-            Ok(Notice { about: Some(SignInReference { who: who.clone(), at }), ..notice })
-        };
-        told.iter().map(notice).collect()
+        Ok(self.notices_to(&told, NoticeSubject::PartnerDeviceBound, &about, at, visitor)?)
     }
 
     /// Delivers the notices that are due, with the text from `write`; returns how many were claimed, delivered or not.

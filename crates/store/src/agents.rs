@@ -16,7 +16,7 @@ pub use device::{Device, DeviceBinding, PendingDevice, UsedTotpStep};
 pub use failed_attempts::AttemptKind;
 pub(crate) use failed_attempts::sweep as sweep_failed_attempts;
 pub(crate) use moving::{end_credentials, has_credentials, move_record, require_code};
-pub use notice::{Notice, NoticeSubject, SignInReference};
+pub use notice::{Notice, NoticeAbout, NoticeSubject};
 pub use partial_session::{PartialSessionLookup, PartialSessionRecord};
 pub use password::{NewPassword, PasswordPrecondition};
 pub use record::{Agent, AgentSelection, ListedAgent};

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
-use crate::agents::SignInReference;
 use crate::database::{Row, Sql, SqlValue, Tx, in_snapshot};
 use crate::deny_list::EndReason;
 use crate::login_log::{find_row, read_page};
 use crate::sessions::end_one;
 use crate::{
-    AuditEvent, ChangeAuthor, ChangeError, LogEntry, LogFilter, LogRow, Notice, NoticeSubject, Result, Store, directory,
+    AuditEvent, ChangeAuthor, ChangeError, LogEntry, LogFilter, LogRow, Notice, NoticeAbout, NoticeSubject, Result,
+    Store, directory,
 };
 
 /// A sign-in or refused sign-in, in its owner's list.
@@ -142,7 +142,7 @@ impl DisownRequest {
     fn notices(&self, tx: &Tx<'_>) -> Result<Vec<Notice>> {
         let Self { sign_in, who, home, notices, entry, .. } = self;
         let told = directory::administrators(tx, home, &sign_in.about, notices.len())?;
-        let about = SignInReference { who: who.clone(), at: sign_in.at };
+        let about = NoticeAbout::SignIn { who: who.clone(), at: sign_in.at };
         let notice = |(employee, id): (EmployeeKey, &String)| Notice {
             id: id.clone(),
             employee,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deskpass_core::{ClientInfo, EmployeeKey, LeftReason, Timestamp};
 use deskpass_platform::{Error as PlatformError, Identity, Meaning, Profile};
-use deskpass_store::{Chore, LeftOutcome, Notice, NoticeSubject, SignInReference};
+use deskpass_store::{Chore, LeftOutcome, NoticeAbout, NoticeSubject};
 use serde::{Deserialize, Serialize};
 
 use super::chore_lease::ChoreLease;
@@ -244,13 +244,9 @@ impl Auth {
     pub(super) async fn tell_of_many_leavers(&self, leaving: usize) -> Result<(), Error> {
         let (home, now) = (self.policy.home_corp.as_str(), self.clock.now());
         let told = self.store.administrators(home.to_owned(), self.deployment_key(), MAX_NOTIFIED_ADMINS).await?;
-        let about = Some(SignInReference { who: leaving.to_string(), at: now });
-        let notice = |admin: &EmployeeKey| -> Result<Notice, Error> {
-            let notice = self.new_notice(admin, NoticeSubject::ManyLeavers, now, &ClientInfo::service())?;
-            Ok(Notice { about: about.clone(), ..notice })
-        };
-        let notices: Vec<_> = told.iter().map(notice).collect::<Result<_, _>>()?;
-        self.store.queue_notices(notices, None).await?;
+        let (about, service) = (NoticeAbout::Leavers(leaving), ClientInfo::service());
+        let notices = self.notices_to(&told, NoticeSubject::ManyLeavers, &about, now, &service)?;
+        self.store.queue_notices(notices).await?;
         self.notices_due.notify_one();
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! People whom the platform gave another identifier.
 
 use deskpass_core::{ClientInfo, EmployeeId, EmployeeKey, Timestamp};
-use deskpass_store::{AuditEvent, Notice, NoticeSubject, Renaming, SignInReference};
+use deskpass_store::{AuditEvent, Notice, NoticeAbout, NoticeSubject, Renaming};
 
 use super::events::Handled;
 use super::leaver::{departure_of, is_back};
@@ -50,11 +50,7 @@ impl Auth {
     ) -> Result<Vec<Notice>, Error> {
         let home = self.policy.home_corp.as_str().to_owned();
         let told = self.store.administrators(home, from.clone(), MAX_NOTIFIED_ADMINS).await?;
-        let who = format!("{} -> {}", from.id(), to.id());
-        let notice = |admin: &EmployeeKey| -> Result<Notice, Error> {
-            let notice = self.new_notice(admin, NoticeSubject::SetupCodeNeeded, now, &ClientInfo::service())?;
-            Ok(Notice { about: Some(SignInReference { who: who.clone(), at: now }), ..notice })
-        };
-        told.iter().map(notice).collect()
+        let about = NoticeAbout::Renamed { from: from.id().to_owned(), to: to.id().to_owned() };
+        Ok(self.notices_to(&told, NoticeSubject::SetupCodeNeeded, &about, now, &ClientInfo::service())?)
     }
 }

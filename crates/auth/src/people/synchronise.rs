@@ -293,6 +293,14 @@ mod tests {
     }
 
     #[test]
+    fn after_a_restore_a_synchronisation_is_due() {
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let state: SyncState = serde_json::from_str(&Chore::due_state(now)).unwrap();
+        assert_eq!(state, SyncState { due_at: Some(now), ..SyncState::default() });
+        assert!(state.is_due(now, DAY, false));
+    }
+
+    #[test]
     fn where_calls_are_metered_synchronisations_are_rare() {
         let now = Timestamp::from_millis(1_700_000_000_000);
         let state = |ago: Duration, due_at| SyncState { last_at: Some(now - ago), due_at, ..SyncState::default() };

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use deskpass_core::ClientInfo;
-use deskpass_store::{AuditEvent, Notice, NoticeSubject, SignInReference};
+use deskpass_store::{AuditEvent, Notice, NoticeAbout, NoticeSubject};
 
 use crate::{Auth, Error};
 
@@ -30,7 +30,7 @@ impl Auth {
                 }
             } else if !due.is_told {
                 let notice = self.new_notice(&employee, NoticeSubject::RoleEndsSoon, now, &ClientInfo::service())?;
-                let about = Some(SignInReference { who: role.name().to_owned(), at: until });
+                let about = Some(NoticeAbout::Role { role, until });
                 told |= self.store.tell_role_ends(due, now, Notice { about, ..notice }).await?;
             }
         }

@@ -1,7 +1,7 @@
 //! Who is told that a phone refused a question: another person may use the session of an administrator, or be on the telephone.
 
 use deskpass_core::{EmployeeKey, PhoneQuestion, QuestionRefusal, QuestionStage, Role, Timestamp};
-use deskpass_store::{Notice, NoticeSubject, SignInReference};
+use deskpass_store::{Notice, NoticeAbout, NoticeSubject};
 
 use super::QuestionKind;
 use crate::notice::MAX_NOTIFIED_ADMINS;
@@ -15,14 +15,15 @@ impl Auth {
     /// picked; and to administrators and security staff. Where there are none, at least the person who was asked is told.
     pub(super) async fn refusal_notices(&self, question: &PhoneQuestion, at: Timestamp) -> Result<Vec<Notice>, Error> {
         let QuestionStage::Refused(how) = question.stage else { return Ok(Vec::new()) };
-        let PhoneQuestion { asked, origin, created_at, shown, .. } = question;
-        let (subject, who, is_told) = match QuestionKind::of(question) {
-            QuestionKind::Approval => (NoticeSubject::ApprovalRefused, shown.employee_id.clone(), true),
+        let PhoneQuestion { asked, origin, shown, .. } = question;
+        let (subject, about, is_told) = match QuestionKind::of(question) {
+            QuestionKind::Approval => {
+                (NoticeSubject::ApprovalRefused, NoticeAbout::Approval { who: shown.employee_id.clone() }, true)
+            }
             QuestionKind::Caller => {
-                let is_wrong = how == QuestionRefusal::WrongNumber;
-                // The text of the notice is made of these words in the language of the deployment.
-                let word = if is_wrong { "wrong_number" } else { "refused" };
-                (NoticeSubject::CallerRefused, format!("{} {} {word}", asked.id(), shown.employee_id), is_wrong)
+                let wrong_number = how == QuestionRefusal::WrongNumber;
+                let (asked, asker) = (asked.id().to_owned(), shown.employee_id.clone());
+                (NoticeSubject::CallerRefused, NoticeAbout::Caller { asked, asker, wrong_number }, wrong_number)
             }
         };
         let mut notices = Vec::new();
@@ -33,10 +34,7 @@ impl Auth {
         if alarmed.is_empty() && !is_told {
             alarmed.push(asked.clone());
         }
-        for recipient in alarmed {
-            let about = Some(SignInReference { who: who.clone(), at: *created_at });
-            notices.push(Notice { about, ..self.new_notice(&recipient, subject, at, origin)? });
-        }
+        notices.extend(self.notices_to(&alarmed, subject, &about, at, origin)?);
         Ok(notices)
     }
 

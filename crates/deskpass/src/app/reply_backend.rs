@@ -139,15 +139,8 @@ impl App {
         let delivery = ReplyDelivery::new(&caller, message, content, self.auth.clock.now(), self.auth.entropy)?;
         let delivery = ReplyDelivery { trace, ..delivery };
         let mut attempt = 1;
-        loop {
-            let sent = backend.post(&delivery, self.auth.clock.now(), deadline).await;
-            let pause = RETRY_PAUSE * attempt;
-            match sent {
-                Ok(()) => break,
-                Err(error) if attempt == MAX_ATTEMPTS || !error.is_temporary() => return Err(error),
-                Err(error) if Instant::now() + pause >= deadline => return Err(error),
-                Err(_) => sleep(pause).await,
-            }
+        while let Err(error) = backend.post(&delivery, self.auth.clock.now(), deadline).await {
+            error.wait_to_retry(attempt, deadline).await?;
             attempt += 1;
             self.auth.reauthenticate(&caller).await?;
         }
@@ -244,6 +237,17 @@ impl ReplyError {
         matches!(self, Self::Unreachable(_) | Self::Refused(429 | 500..))
     }
 
+    /// Waits after a failed attempt until the next one may be made. Fails if none is to be made: because it would fail as well, or
+    /// would come too late.
+    async fn wait_to_retry(self, attempt: u32, deadline: Instant) -> Result<(), Self> {
+        let pause = RETRY_PAUSE * attempt;
+        if attempt >= MAX_ATTEMPTS || !self.is_temporary() || Instant::now() + pause >= deadline {
+            return Err(self);
+        }
+        sleep(pause).await;
+        Ok(())
+    }
+
     /// The outcome as metrics name it.
     fn outcome(&self) -> &'static str {
         match self {
@@ -288,5 +292,15 @@ mod tests {
         let again = |status| ReplyError::Refused(status).is_temporary();
         assert!([429, 500, 503, 599].into_iter().all(again) && ReplyError::Unreachable(String::new()).is_temporary());
         assert!(![301, 400, 401, 404, 409, 413].into_iter().any(again) && !ReplyError::Off.is_temporary());
+    }
+
+    #[tokio::test]
+    async fn no_attempt_is_made_in_vain_after_the_last_or_after_the_deadline() {
+        let (soon, later) = (Instant::now() + RETRY_PAUSE / 2, Instant::now() + DELIVERY_TIMEOUT);
+        for (status, attempt, deadline) in [(404, 1, later), (503, MAX_ATTEMPTS, later), (503, 1, soon)] {
+            let waited = ReplyError::Refused(status).wait_to_retry(attempt, deadline).await;
+            assert!(matches!(waited, Err(ReplyError::Refused(given_up)) if given_up == status), "{waited:?}");
+        }
+        assert!(ReplyError::Refused(503).wait_to_retry(0, later).await.is_ok());
     }
 }

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use deskpass_core::Reference;
-use deskpass_store::{Notice, NoticeSubject};
+use deskpass_core::{Reference, Timestamp};
+use deskpass_store::{Notice, NoticeAbout, NoticeSubject};
 use jiff::tz::TimeZone;
 use tokio::time::{sleep, timeout};
 
@@ -66,11 +66,18 @@ fn account_notice(zone: &TimeZone, notice: &Notice, [english, chinese]: [&str; 2
     ]
 }
 
+/// The employee whose sign-in or device a notice is about, and when it happened.
+fn sign_in(notice: &Notice) -> ([&str; 2], Timestamp) {
+    match &notice.about {
+        Some(NoticeAbout::SignIn { who, at }) => ([who.as_str(); 2], *at),
+        _ => (["an employee", "有员工"], notice.at),
+    }
+}
+
 /// A notice for administrators about a sign-in that an employee disowned.
 fn disowned(zone: &TimeZone, notice: &Notice) -> [String; 2] {
-    let [english, chinese] = notice.about.as_ref().map_or(["an employee", "有员工"], |about| [&*about.who; 2]);
-    let at = local_time(zone, notice.about.as_ref().map_or(notice.at, |about| about.at));
-    let from = &notice.address;
+    let ([english, chinese], at) = sign_in(notice);
+    let (at, from) = (local_time(zone, at), &notice.address);
     [
         format!(
             "{english} reported that the sign-in at {at} from {from} was not theirs. Its session, if any, has ended. \
@@ -85,8 +92,8 @@ fn disowned(zone: &TimeZone, notice: &Notice) -> [String; 2] {
 
 /// A notice for administrators about the device of an employee of a connected corporation.
 fn partner_device(zone: &TimeZone, notice: &Notice) -> [String; 2] {
-    let who = notice.about.as_ref().map_or(["an employee", "有员工"], |about| [&*about.who; 2]);
-    let ([english, chinese], at, from) = (who, local_time(zone, notice.at), &notice.address);
+    let ([english, chinese], at) = sign_in(notice);
+    let (at, from) = (local_time(zone, at), &notice.address);
     [
         format!(
             "{english} of a connected corporation set up an authenticator ({at}, {from}). They get no message about \
@@ -120,8 +127,11 @@ fn new_network(zone: &TimeZone, notice: &Notice) -> [String; 2] {
 
 /// A notice for people whose role ends soon.
 fn role_ends_soon(zone: &TimeZone, notice: &Notice) -> [String; 2] {
-    let role = notice.about.as_ref().map_or("?", |about| &*about.who);
-    let at = local_time(zone, notice.about.as_ref().map_or(notice.at, |about| about.at));
+    let (role, until) = match &notice.about {
+        Some(NoticeAbout::Role { role, until }) => (role.name(), *until),
+        _ => ("?", notice.at),
+    };
+    let at = local_time(zone, until);
     [
         format!("your role {role} ends at {at}. If you still need it, ask an administrator."),
         format!("您的角色 {role} 将于 {at} 到期。如仍需要，请联系管理员。"),
@@ -130,11 +140,11 @@ fn role_ends_soon(zone: &TimeZone, notice: &Notice) -> [String; 2] {
 
 /// A notice about an approval that was refused on the phone: for its owner, and for administrators.
 fn approval_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
-    let Some(about) = &notice.about else {
+    let Some(NoticeAbout::Approval { who }) = &notice.about else {
         let texts = ["a change that was to be approved on your phone was refused", "您的一项手机批准请求已被拒绝"];
         return account_notice(zone, notice, texts);
     };
-    let (who, at, from) = (&about.who, local_time(zone, notice.at), &notice.address);
+    let (at, from) = (local_time(zone, notice.at), &notice.address);
     [
         format!(
             "an approval was refused on the phone of {who} ({at}, asked from {from}). Ask them whether they began it. \
@@ -149,7 +159,7 @@ fn approval_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
 /// A notice about a caller who did not prove who they are: for administrators, and for the employee who was asked.
 fn caller_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
     let at = local_time(zone, notice.at);
-    let Some(about) = &notice.about else {
+    let Some(NoticeAbout::Caller { asked, asker, wrong_number }) = &notice.about else {
         return [
             format!(
                 "a caller was to be verified with your phone, and the wrong number was picked ({at}). If you were not \
@@ -160,50 +170,45 @@ fn caller_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
             ),
         ];
     };
-    let words: Vec<_> = about.who.split(' ').collect();
-    let ([english, chinese], [who, who_chinese]) = match *words {
-        [asked, by, answer] => (
-            match answer {
-                "wrong_number" => {
-                    ["the verification of a caller was answered with a wrong number", "来电人身份确认选错了数字"]
-                }
-                _ => ["a caller was not who they claimed to be", "来电人身份未通过确认"],
-            },
-            [format!("{asked} (asked by {by})"), format!("{asked}，由 {by} 发起")],
-        ),
-        _ => (
-            ["a caller was not who they claimed to be", "来电人身份未通过确认"],
-            [about.who.clone(), about.who.clone()],
-        ),
+    let [english, chinese] = if *wrong_number {
+        ["the verification of a caller was answered with a wrong number", "来电人身份确认选错了数字"]
+    } else {
+        ["a caller was not who they claimed to be", "来电人身份未通过确认"]
     };
     [
         format!(
-            "{english}: {who} ({at}). Access may be sought by telephone: warn your agents, and check what was changed \
-             for this employee."
+            "{english}: {asked} (asked by {asker}) ({at}). Access may be sought by telephone: warn your agents, and \
+             check what was changed for this employee."
         ),
         format!(
-            "{chinese}：{who_chinese}（{at}）。可能有人试图通过电话骗取访问权限，请提醒坐席，并检查该员工的账号是否有变更。"
+            "{chinese}：{asked}，由 {asker} 发起（{at}）。可能有人试图通过电话骗取访问权限，请提醒坐席，并检查该员工的账号是否有变更。"
         ),
     ]
 }
 
 /// A notice for administrators about a person with credentials who has another identifier.
 fn setup_code_needed(notice: &Notice) -> [String; 2] {
-    let [english, chinese] = notice.about.as_ref().map_or(["an employee", "有员工"], |about| [&*about.who; 2]);
+    let change = match &notice.about {
+        Some(NoticeAbout::Renamed { from, to }) => format!("{from} -> {to}"),
+        _ => "?".to_owned(),
+    };
     [
         format!(
-            "the platform gave an employee another identifier ({english}). Their password and authenticator were deleted, \
+            "the platform gave an employee another identifier ({change}). Their password and authenticator were deleted, \
              and new ones need a setup code. Ask the employee in person before you make one."
         ),
         format!(
-            "平台更改了一名员工的账号（{chinese}）。其密码和身份验证器已删除，重新设置须使用设置码。请先当面向本人确认，再生成设置码。"
+            "平台更改了一名员工的账号（{change}）。其密码和身份验证器已删除，重新设置须使用设置码。请先当面向本人确认，再生成设置码。"
         ),
     ]
 }
 
 /// A notice for administrators about many people who seem to have left at once.
 fn many_leavers(notice: &Notice) -> [String; 2] {
-    let number = notice.about.as_ref().map_or("?", |about| &*about.who);
+    let number = match &notice.about {
+        Some(NoticeAbout::Leavers(number)) => number.to_string(),
+        _ => "?".to_owned(),
+    };
     [
         format!(
             "{number} people seem to have left at once, so nobody was locked out. Check who may use the application at \
@@ -213,4 +218,37 @@ fn many_leavers(notice: &Notice) -> [String; 2] {
             "{number} 名员工似乎同时离职，因此未锁定任何人。请在管理后台检查应用的可见范围；如确实如此，请运行 `deskpass sync --force`。"
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use deskpass_core::EmployeeKey;
+
+    use super::*;
+
+    fn rendered(subject: NoticeSubject, about: NoticeAbout) -> String {
+        let notice = Notice {
+            id: "0123456789abcdef".to_owned(),
+            employee: EmployeeKey::from_parts("ww", "admin01"),
+            subject,
+            address: "192.0.2.1".to_owned(),
+            user_agent: String::new(),
+            at: Timestamp::from_millis(0),
+            about: Some(about),
+            tries: 0,
+        };
+        render(&notice, &TimeZone::UTC)
+    }
+
+    #[test]
+    fn identifiers_with_blanks_are_shown_whole() {
+        let (asked, asker) = ("ada lovelace".to_owned(), "agent 01".to_owned());
+        let about = NoticeAbout::Caller { asked, asker, wrong_number: false };
+        let text = rendered(NoticeSubject::CallerRefused, about);
+        assert!(text.contains("they claimed to be: ada lovelace (asked by agent 01) ("), "{text}");
+        assert!(text.contains("：ada lovelace，由 agent 01 发起（"), "{text}");
+        let (from, to) = ("ada b".to_owned(), "ada lovelace".to_owned());
+        let text = rendered(NoticeSubject::SetupCodeNeeded, NoticeAbout::Renamed { from, to });
+        assert!(text.contains("(ada b -> ada lovelace)") && text.contains("（ada b -> ada lovelace）"), "{text}");
+    }
 }

@@ -1,9 +1,10 @@
 //! Notices to employees and administrators through the platform: written in the transaction of the event, delivered later.
 
-use deskpass_core::{EmployeeKey, Timestamp};
+use deskpass_core::{EmployeeKey, Role, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::database::{Row, Tx};
-use crate::{LogEntry, Result, Store, StoreError};
+use crate::{Result, Store, StoreError};
 
 /// A notice to an employee.
 #[derive(Clone, Debug)]
@@ -20,29 +21,72 @@ pub struct Notice {
     pub user_agent: String,
     /// When the event happened.
     pub at: Timestamp,
-    /// The sign-in or the new device of another employee, if the notice is about one.
-    pub about: Option<SignInReference>,
+    /// What the notice is about, beside the recipient and the client.
+    pub about: Option<NoticeAbout>,
     /// The number of delivery attempts so far.
     pub tries: i64,
 }
 
-/// A sign-in or a new device of another employee.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SignInReference {
-    /// The employee's display name.
-    pub who: String,
-    /// When it happened.
-    pub at: Timestamp,
+/// What a notice is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeAbout {
+    /// A sign-in or a new device of another employee.
+    SignIn {
+        /// The employee's display name.
+        who: String,
+        /// When it happened.
+        at: Timestamp,
+    },
+    /// A role that ends.
+    Role {
+        /// The role.
+        role: Role,
+        /// Its end.
+        until: Timestamp,
+    },
+    /// An approval that was refused on the phone of another employee.
+    Approval {
+        /// The identifier of the employee.
+        who: String,
+    },
+    /// A caller who was not verified.
+    Caller {
+        /// The identifier of the employee whose phone was asked.
+        asked: String,
+        /// The identifier of the employee of IT who asked.
+        asker: String,
+        /// Whether a wrong number was picked.
+        wrong_number: bool,
+    },
+    /// So many people who seem to have left.
+    Leavers(usize),
+    /// An employee with another identifier.
+    Renamed {
+        /// The former identifier.
+        from: String,
+        /// The new one.
+        to: String,
+    },
 }
 
-impl SignInReference {
+impl NoticeAbout {
+    /// Reads what is stored; `None` if a later version wrote it, or if nothing is stored.
     fn from_text(text: &str) -> Option<Self> {
+        if text.starts_with('{') {
+            return serde_json::from_str(text).ok();
+        }
         let (at, who) = text.split_once(' ')?;
-        Some(Self { who: who.to_owned(), at: Timestamp::from_millis(at.parse().ok()?) })
+        Some(Self::SignIn { who: who.to_owned(), at: Timestamp::from_millis(at.parse().ok()?) })
     }
 
     fn to_text(&self) -> String {
-        format!("{} {}", self.at.millis(), self.who)
+        match self {
+            // As earlier versions write and read it: their nodes deliver these notices as well.
+            Self::SignIn { who, at } => format!("{} {who}", at.millis()),
+            // Every member is a text or a number, so it can be written.
+            about => serde_json::to_string(about).unwrap_or_default(),
+        }
     }
 }
 
@@ -93,7 +137,7 @@ impl Notice {
         let text = "INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at, about,
             user_agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $6, $8, $9)";
         let (corp, id) = (self.employee.corp(), self.employee.id());
-        let about = self.about.as_ref().map(SignInReference::to_text).unwrap_or_default();
+        let about = self.about.as_ref().map(NoticeAbout::to_text).unwrap_or_default();
         let (subject, user_agent) = (self.subject.name(), &*self.user_agent);
         let values = args![&*self.id, corp, id, subject, &*self.address, self.at, self.tries, &*about, user_agent];
         tx.execute(text, &values).map(drop)
@@ -101,14 +145,9 @@ impl Notice {
 }
 
 impl Store {
-    /// Queues notices, and logs the event if `entry` is given.
-    pub async fn queue_notices(&self, notices: Vec<Notice>, entry: Option<LogEntry>) -> Result<()> {
-        self.database
-            .write(move |tx| {
-                notices.iter().try_for_each(|notice| notice.write(tx))?;
-                entry.as_ref().map_or(Ok(()), |entry| entry.write(tx))
-            })
-            .await
+    /// Queues notices.
+    pub async fn queue_notices(&self, notices: Vec<Notice>) -> Result<()> {
+        self.database.write(move |tx| notices.iter().try_for_each(|notice| notice.write(tx))).await
     }
 
     /// Claims up to `limit` due notices for this node until `until`; then they are due again.
@@ -144,7 +183,30 @@ fn notice(row: &Row<'_>) -> Result<Notice> {
         address: row.text(4)?,
         at: row.timestamp(5)?,
         tries: row.int(6)?,
-        about: SignInReference::from_text(&row.text(7)?),
+        about: NoticeAbout::from_text(&row.text(7)?),
         user_agent: row.text(8)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sign_ins_are_stored_as_earlier_versions_read_and_write_them() {
+        let at = Timestamp::from_millis(1_800_000_000_000);
+        for who in ["Ada", "Ada Lovelace", "", " ", "{\"who\"}", "a\nb", "\"quoted\""] {
+            let (stored, about) = (format!("1800000000000 {who}"), NoticeAbout::SignIn { who: who.to_owned(), at });
+            assert_eq!((about.to_text(), NoticeAbout::from_text(&stored)), (stored, Some(about)));
+        }
+    }
+
+    #[test]
+    fn what_a_later_version_wrote_is_left_out() {
+        for text in
+            ["", "Ada", "now Ada", "{\"moon\":{\"phase\":3}}", "{\"role\":{\"role\":\"pilot\",\"until\":1}}", "{"]
+        {
+            assert_eq!(NoticeAbout::from_text(text), None, "{text}");
+        }
+    }
 }

@@ -18,7 +18,13 @@ pub enum Chore {
 }
 
 impl Chore {
-    const fn name(self) -> &'static str {
+    /// What the synchronisation remembers after a restore: that it is due since this time. The rest of what it remembers is lost.
+    #[must_use]
+    pub fn due_state(at: Timestamp) -> String {
+        format!("{{\"due_at\":{}}}", at.millis())
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Sweep => "sweep",
             Self::Recheck => "recheck",

@@ -13,9 +13,6 @@ use crate::{Result, Store};
 /// How long an event is recognised when it is delivered again.
 pub(crate) const EVENT_RETENTION: Duration = Duration::from_hours(72);
 
-/// The most events that are counted.
-const MAX_COUNTED: i64 = 10_000;
-
 /// The number of rows that one statement inserts.
 const INSERTED_ROWS: usize = 100;
 
@@ -153,14 +150,6 @@ impl Store {
     pub async fn postpone_event(&self, digest: Digest, until: Timestamp) -> Result<()> {
         let text = "UPDATE platform_event SET due_at = $2 WHERE digest = $1 AND due_at IS NOT NULL";
         self.database.write(move |tx| tx.execute(text, &args![digest, until]).map(drop)).await
-    }
-
-    /// The number of events that are not handled yet; counting stops at ten thousand.
-    pub async fn pending_events(&self) -> Result<usize> {
-        let text =
-            "SELECT COUNT(*) FROM (SELECT digest FROM platform_event WHERE due_at IS NOT NULL LIMIT $1) AS pending";
-        let count = self.database.read(move |sql| sql.first(text, &args![MAX_COUNTED], |row| row.int(0))).await?;
-        Ok(count.and_then(|count| usize::try_from(count).ok()).unwrap_or_default())
     }
 }
 

@@ -3,10 +3,10 @@
 use deskpass_core::Timestamp;
 
 use super::end_all::{end_pending, end_setups_and_codes};
-use crate::Result;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::oidc::endings::end_with_deleted_sessions;
+use crate::{Chore, Result};
 
 /// What a restore ended, since it may have ended or been used after the backup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,6 @@ fn end_timed_roles(tx: &Tx<'_>) -> Result<usize> {
 
 /// Has the directory synchronised as soon as a service runs. What the synchronisation remembers is not in a backup.
 fn request_synchronisation(tx: &Tx<'_>, now: Timestamp) -> Result<()> {
-    let (text, state) =
-        ("UPDATE chore SET state = $1 WHERE name = 'synchronise'", format!("{{\"due_at\":{}}}", now.millis()));
-    tx.execute(text, &args![&*state]).map(drop)
+    let (text, state) = ("UPDATE chore SET state = $1 WHERE name = $2", Chore::due_state(now));
+    tx.execute(text, &args![&*state, Chore::Synchronise.name()]).map(drop)
 }

@@ -1,9 +1,10 @@
 //! Each notice to agents is delivered by one node.
 
-use deskpass_store::{Notice, NoticeSubject};
+use deskpass_core::Role;
+use deskpass_store::{Notice, NoticeAbout, NoticeSubject};
 use tokio::task::JoinSet;
 
-use crate::agents::fixture::{Fixture, agent01, at, on_every_store};
+use crate::agents::fixture::{Fixture, agent01, at, notice, on_every_store};
 
 fn ids(notices: &[Notice]) -> Vec<&str> {
     let mut ids: Vec<_> = notices.iter().map(|notice| &*notice.id).collect();
@@ -29,6 +30,35 @@ on_every_store! {
         let again = store.claim_notices(at(60), at(90), 10).await.unwrap();
         assert_eq!((ids(&again), again[0].tries), (vec!["sealed is bound"], 2));
         assert_eq!(ids(&store.claim_notices(at(70), at(90), 10).await.unwrap()), ["hash is set"]);
+    }
+}
+
+/// Everything that a notice can be about, with this text wherever there is one.
+fn every_about(text: &str) -> [NoticeAbout; 6] {
+    let text = || text.to_owned();
+    [
+        NoticeAbout::SignIn { who: text(), at: at(-5) },
+        NoticeAbout::Role { role: Role::Security, until: at(7) },
+        NoticeAbout::Approval { who: text() },
+        NoticeAbout::Caller { asked: text(), asker: text(), wrong_number: true },
+        NoticeAbout::Leavers(6),
+        NoticeAbout::Renamed { from: text(), to: text() },
+    ]
+}
+
+on_every_store! {
+    async fn what_a_notice_is_about_is_read_as_it_was_written(fixture: &Fixture) {
+        let texts = ["Ada Lovelace", "a\nb", "\"quoted\" \\", "{}", "王 小明", "1 2 wrong_number", " ", ""];
+        let written: Vec<_> = texts.into_iter().flat_map(every_about).collect();
+        let of = |(number, about): (usize, &NoticeAbout)| {
+            let notice = notice(&format!("{number:03}"), NoticeSubject::CallerRefused);
+            Notice { about: Some(about.clone()), ..notice }
+        };
+        fixture.store().queue_notices(written.iter().enumerate().map(of).collect()).await.unwrap();
+        let mut claimed = fixture.node(1).claim_notices(at(1), at(60), 100).await.unwrap();
+        claimed.sort_by_key(|notice| notice.id.clone());
+        let read: Vec<_> = claimed.into_iter().filter_map(|notice| notice.about).collect();
+        assert_eq!(read, written);
     }
 }
 

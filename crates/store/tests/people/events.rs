@@ -27,6 +27,11 @@ async fn receive(store: &Store, events: Vec<ReceivedEvent>) -> Vec<bool> {
     store.receive_events(events, at(2_000)).await.unwrap().is_new
 }
 
+/// The number of events that are still to be handled.
+async fn claimable(store: &Store) -> usize {
+    store.claim_events(at(9_000), at(9_000), 1_000).await.unwrap().len()
+}
+
 on_every_store! {
     async fn an_event_counts_once_and_locks_its_leaver_out(fixture: &Fixture) {
         let store = fixture.store();
@@ -42,7 +47,7 @@ on_every_store! {
         assert_eq!(stored(store, &agent01()).await.left, None, "a second delivery changes nothing");
         assert_eq!(receive(store, vec![left("d")]).await, [true]);
         assert_eq!(stored(store, &agent01()).await.left, Some(LeftReason::Left));
-        assert_eq!(store.pending_events().await.unwrap(), 4);
+        assert_eq!(claimable(store).await, 4);
     }
 }
 
@@ -73,7 +78,7 @@ on_every_store! {
         }
         assert_eq!(locked, [(agent01(), LeftReason::OutOfRange)]);
         assert!(!fixture.lives("one").await);
-        assert_eq!(store.pending_events().await.unwrap(), 251, "they are handled as others are");
+        assert_eq!(claimable(store).await, 251, "they are handled as others are");
     }
 }
 
@@ -172,7 +177,6 @@ on_every_store! {
         // It was handled meanwhile.
         store.postpone_event(digest("a"), at(5_000)).await.unwrap();
         store.postpone_event(digest("late"), at(5_000)).await.unwrap();
-        assert_eq!(store.pending_events().await.unwrap(), 1);
         assert_eq!(store.claim_events(at(5_000), at(9_000), 10).await.unwrap(), [claimed("late", 2_001, 2)]);
         assert_eq!(receive(store, vec![event("a")]).await, [false], "it is recognised after it was handled");
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_platform::{Answer, Error as PlatformError, Meaning};
+use deskpass_platform::{Answer, DirectoryPage, Error as PlatformError, InvalidResponse, Meaning};
 use tokio::time::sleep;
 
 use super::super::lookups::no_calls_left;
@@ -18,6 +18,9 @@ const MAX_ATTEMPTS: u32 = 4;
 const MAX_METERED_DAYS: u32 = 20;
 /// After so many calls they are counted in the budget.
 const CALLS_PER_COUNT: u32 = 20;
+
+/// The most pages of a list: more are a mistake.
+const MAX_PAGES: usize = 10_000;
 
 /// The calls.
 #[derive(Debug)]
@@ -38,7 +41,7 @@ impl Calls {
     }
 
     /// Makes a call when the pace permits it, and again if the platform is busy.
-    pub(super) async fn make<'a, T>(&mut self, call: impl Fn() -> Answer<'a, T> + Send) -> Result<T, PlatformError> {
+    async fn make<'a, T>(&mut self, call: impl Fn() -> Answer<'a, T> + Send) -> Result<T, PlatformError> {
         let mut attempt = 1;
         loop {
             if self.made >= self.at_most {
@@ -58,6 +61,24 @@ impl Calls {
         }
     }
 
+    /// Reads a list to its end. `list` reads the page at a cursor.
+    pub(super) async fn read_all<'a, T>(
+        &mut self,
+        list: impl Fn(Option<String>) -> Answer<'a, DirectoryPage<T>> + Send + Sync,
+    ) -> Result<Vec<T>, PlatformError> {
+        let (mut items, mut cursor) = (Vec::new(), None::<String>);
+        for _ in 0..MAX_PAGES {
+            let page = self.make(|| list(cursor.clone())).await?;
+            items.extend(page.items);
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok(items);
+            }
+        }
+        // A part of a list must not pass for all of it: the rest would seem to have left.
+        Err(PlatformError::InvalidResponse(InvalidResponse::TooLarge))
+    }
+
     /// Counts the calls in the budget if they are some.
     pub(super) async fn settle_some(&mut self, auth: &Auth) -> Result<(), Error> {
         if self.made - self.counted >= CALLS_PER_COUNT { self.settle(auth).await } else { Ok(()) }
@@ -74,4 +95,32 @@ impl Calls {
 /// Whether the platform may accept the call in a moment.
 fn is_busy(error: &PlatformError) -> bool {
     matches!(error.meaning(), Meaning::Limited) || error.is_refused_as(Meaning::Retry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls() -> Calls {
+        Calls { pace: Pace::per_second(1_000_000_000), at_most: u32::MAX, made: 0, counted: 0 }
+    }
+
+    /// A list of so many pages, each with its number.
+    fn page_of(pages: usize, cursor: Option<String>) -> Answer<'static, DirectoryPage<usize>> {
+        let number: usize = cursor.map_or(0, |cursor| cursor.parse().unwrap());
+        let next = Some(number + 1).filter(|next| *next < pages).map(|next| next.to_string());
+        Box::pin(async move { Ok(DirectoryPage { items: vec![number], next }) })
+    }
+
+    #[tokio::test]
+    async fn a_list_is_read_to_its_end() {
+        assert_eq!(calls().read_all(|cursor| page_of(1, cursor)).await.unwrap(), [0]);
+        assert_eq!(calls().read_all(|cursor| page_of(3, cursor)).await.unwrap(), [0, 1, 2]);
+    }
+
+    #[tokio::test]
+    async fn a_list_without_an_end_is_not_taken_for_a_complete_one() {
+        let read = calls().read_all(|cursor| page_of(usize::MAX, cursor)).await;
+        assert!(matches!(read, Err(PlatformError::InvalidResponse(InvalidResponse::TooLarge))), "{read:?}");
+    }
 }

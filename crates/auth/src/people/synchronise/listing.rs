@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use deskpass_core::{Memberships, RuleGroup};
 use deskpass_platform::{
-    DirectoryDepartment, DirectoryMember, DirectoryTag, Error as PlatformError, InvalidResponse, Meaning, Profile,
+    Answer, DirectoryDepartment, DirectoryMember, DirectoryPage, DirectoryTag, Error as PlatformError, Meaning,
+    Profile, TagMember,
 };
 use deskpass_store::KnownTagMember;
 
@@ -12,9 +13,6 @@ use super::calls::Calls;
 use super::report::SyncStep;
 use super::run::SyncRun;
 use crate::{Auth, Error};
-
-/// The most pages of a list: more are a mistake.
-const MAX_PAGES: usize = 10_000;
 
 /// The directory of the platform.
 #[derive(Debug, Default)]
@@ -176,27 +174,22 @@ impl Reader<'_, '_> {
         let root = platform.root_department();
         let mut parents = VecDeque::from([root.to_owned()]);
         while let Some(parent) = parents.pop_front() {
-            let mut cursor: Option<String> = None;
-            for _ in 0..MAX_PAGES {
-                let call = || platform.departments(&parent, cursor.as_deref());
-                let Some(page) = visible(self.calls.make(call).await)? else {
-                    if parent != root {
-                        listing.unread_children.insert(parent.clone());
-                    }
-                    break;
-                };
-                let lists_all = page.items.iter().any(|listed| is_below_child(listed, &parent));
-                for listed in page.items {
-                    // Some platforms list all departments below one at once, and need not be asked about each.
-                    if !lists_all && listed.id != parent && !found.contains_key(&listed.id) {
-                        parents.push_back(listed.id.clone());
-                    }
-                    found.insert(listed.id.clone(), listed);
+            let id = &*parent;
+            let page = |cursor: Option<String>| -> Answer<'_, DirectoryPage<DirectoryDepartment>> {
+                Box::pin(async move { platform.departments(id, cursor.as_deref()).await })
+            };
+            let children = visible(self.calls.read_all(page).await)?;
+            if children.is_none() && parent != root {
+                listing.unread_children.insert(parent.clone());
+            }
+            let children = children.unwrap_or_default();
+            let lists_all = children.iter().any(|listed| is_below_child(listed, &parent));
+            for listed in children {
+                // Some platforms list all departments below one at once, and need not be asked about each.
+                if !lists_all && listed.id != parent && !found.contains_key(&listed.id) {
+                    parents.push_back(listed.id.clone());
                 }
-                cursor = page.next;
-                if cursor.is_none() {
-                    break;
-                }
+                found.insert(listed.id.clone(), listed);
             }
             let done = found.len();
             self.step(SyncStep::Departments, done, None).await?;
@@ -207,18 +200,10 @@ impl Reader<'_, '_> {
     /// The members of a department; `None` if the application may not see them.
     async fn members(&mut self, department: &str) -> Result<Option<Vec<DirectoryMember>>, Error> {
         let auth = self.auth;
-        let platform = &auth.platform;
-        let (mut members, mut cursor) = (Vec::new(), None::<String>);
-        for _ in 0..MAX_PAGES {
-            let call = || platform.members(department, cursor.as_deref());
-            let Some(page) = visible(self.calls.make(call).await)? else { return Ok(None) };
-            members.extend(page.items);
-            cursor = page.next;
-            if cursor.is_none() {
-                return Ok(Some(members));
-            }
-        }
-        Err(PlatformError::InvalidResponse(InvalidResponse::TooLarge).into())
+        let page = |cursor: Option<String>| -> Answer<'_, DirectoryPage<DirectoryMember>> {
+            Box::pin(async move { auth.platform.members(department, cursor.as_deref()).await })
+        };
+        Ok(visible(self.calls.read_all(page).await)?)
     }
 
     /// The tags; `None` if the application may not see them. Only those in rules have members: a tag may have everyone.
@@ -243,36 +228,21 @@ impl Reader<'_, '_> {
 
     async fn tag_list(&mut self) -> Result<Vec<DirectoryTag>, PlatformError> {
         let auth = self.auth;
-        let platform = &auth.platform;
-        let (mut tags, mut cursor) = (Vec::new(), None::<String>);
-        for _ in 0..MAX_PAGES {
-            let page = self.calls.make(|| platform.tags(cursor.as_deref())).await?;
-            tags.extend(page.items);
-            cursor = page.next;
-            if cursor.is_none() {
-                break;
-            }
-        }
-        Ok(tags)
+        let page = |cursor: Option<String>| -> Answer<'_, DirectoryPage<DirectoryTag>> {
+            Box::pin(async move { auth.platform.tags(cursor.as_deref()).await })
+        };
+        self.calls.read_all(page).await
     }
 
     /// The members of a tag; `None` if they cannot be read.
     async fn members_of_tag(&mut self, tag: &str) -> Option<Vec<KnownTagMember>> {
         let auth = self.auth;
-        let platform = &auth.platform;
-        let (mut members, mut cursor) = (Vec::new(), None::<String>);
-        for _ in 0..MAX_PAGES {
-            let call = || platform.tag_members(tag, cursor.as_deref());
-            let page = self.calls.make(call).await;
-            let page = page.inspect_err(|error| tracing::info!(%error, tag, "could not read the members of a tag"));
-            let page = page.ok()?;
-            members.extend(page.items.into_iter().filter_map(|member| auth.known_tag_member(member)));
-            cursor = page.next;
-            if cursor.is_none() {
-                break;
-            }
-        }
-        Some(members)
+        let page = |cursor: Option<String>| -> Answer<'_, DirectoryPage<TagMember>> {
+            Box::pin(async move { auth.platform.tag_members(tag, cursor.as_deref()).await })
+        };
+        let members = self.calls.read_all(page).await;
+        let members = members.inspect_err(|error| tracing::info!(%error, tag, "could not read the members of a tag"));
+        Some(members.ok()?.into_iter().filter_map(|member| auth.known_tag_member(member)).collect())
     }
 }
 
@@ -281,10 +251,10 @@ fn is_below_child(listed: &DirectoryDepartment, parent: &str) -> bool {
     listed.id != parent && listed.parent.as_deref().is_some_and(|other| other != parent)
 }
 
-/// A page; `None` if the application may not see what it is about, such as the topmost department.
+/// A list; `None` if the application may not see what it is about, such as the topmost department.
 fn visible<T>(answer: Result<T, PlatformError>) -> Result<Option<T>, PlatformError> {
     match answer {
-        Ok(page) => Ok(Some(page)),
+        Ok(list) => Ok(Some(list)),
         Err(error) if error.is_refused_as(Meaning::OutOfRange) || error.is_refused_as(Meaning::Gone) => Ok(None),
         Err(error) => Err(error),
     }

@@ -2,13 +2,11 @@
 
 use deskpass_core::{Digest, EmployeeKey, TraceParent};
 use serde::Serialize;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::hexadecimal::hexadecimal;
-use super::{
-    App, DELIVERY_TIMEOUT, MAX_ATTEMPTS, PayloadEmployee, RETRY_PAUSE, ReplyBackend, ReplyDelivery, ReplyError,
-};
+use super::{App, DELIVERY_TIMEOUT, PayloadEmployee, ReplyBackend, ReplyDelivery, ReplyError};
 use crate::timestamp::Rfc3339;
 
 /// The bytes of an id.
@@ -94,13 +92,12 @@ impl App {
     async fn send_verification(&self, backend: &ReplyBackend, delivery: &ReplyDelivery) -> Result<(), ReplyError> {
         let _permit = backend.verification_permits.try_acquire().map_err(|_| ReplyError::TooMany)?;
         let deadline = Instant::now() + DELIVERY_TIMEOUT;
-        for attempt in 1..MAX_ATTEMPTS {
-            match backend.post(delivery, self.auth.clock.now(), deadline).await {
-                Err(error) if error.is_temporary() => sleep(RETRY_PAUSE * attempt).await,
-                sent => return sent,
-            }
+        let mut attempt = 1;
+        while let Err(error) = backend.post(delivery, self.auth.clock.now(), deadline).await {
+            error.wait_to_retry(attempt, deadline).await?;
+            attempt += 1;
         }
-        backend.post(delivery, self.auth.clock.now(), deadline).await
+        Ok(())
     }
 }
 
