@@ -212,6 +212,31 @@ on_every_store! {
         assert!(desk.client.is_valid(&ours).await);
     }
 
+    /// Their record is still under the former identifier, since the platform cannot be asked about the new one.
+    async fn who_leaves_under_a_new_identifier_is_locked_out_under_the_former_one() {
+        let (mut desk, profile) = (Desk::start().await, Messenger::current().profile);
+        let token = desk.client.sign_in("user01").await;
+        desk.client.set_fault(&json!({ "api": profile, "http_status": 500, "body": "", "times": 0 })).await;
+        desk.send(&json!({ "change": "renamed", "userid": "user01", "to": "user02" })).await;
+        assert!(desk.client.is_valid(&token).await);
+        desk.send(&json!({ "change": "left", "userid": "user02" })).await;
+        assert_eq!((desk.refusal(&token).await, desk.left("user01")), ("left".to_owned(), "left".to_owned()));
+    }
+
+    /// Without a permission to see the status, the events are all there is.
+    async fn who_comes_back_within_a_minute_is_admitted_by_the_event_alone() {
+        let mut desk = Desk::start().await;
+        desk.client.sign_in_by_phone("user01").await;
+        let silent = json!({ "errcode": 0, "errmsg": "ok", "userid": "user01", "name": "U" });
+        desk.client.set_fault(&json!({ "api": "user/get", "body": silent.to_string(), "times": 0 })).await;
+        for (event, left) in [("left", "left"), ("joined", "-"), ("left", "left")] {
+            desk.send(&json!({ "change": event, "userid": "user01" })).await;
+            desk.handled().await;
+            assert_eq!(desk.left("user01"), left, "{event}");
+            desk.app.clock.advance(SECOND * 20);
+        }
+    }
+
     /// A node that stops before it has handled an event leaves it to the next one.
     async fn an_event_outlives_a_restart() {
         let mut desk = Desk::start().await;

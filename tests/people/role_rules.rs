@@ -196,6 +196,22 @@ on_every_store! {
         assert_eq!(app.query("SELECT role_id FROM user_role WHERE employee_key = 'user01'"), [Role::User.id().to_string()]);
     }
 
+    /// Also if nothing is synchronised, and no sign-in has a rule to apply. The service does it after a start and after a reload.
+    async fn without_its_last_rule_a_role_of_the_settings_file_ends() {
+        let (rule, given) = (RoleRule { role: Role::Agent, group: RuleGroup::Department("4".to_owned()) }, [("sync.period", "0")]);
+        let app = TestApp::with(Settings { role_rules: vec![rule], ..development(&given) }).await;
+        app.client().await.sign_in_by_phone("user01").await;
+        let held = "SELECT role_id FROM user_role WHERE employee_key = 'user01'";
+        assert_eq!(app.query(held).len(), 2);
+        let app = app.restart_with(development(&given)).await;
+        assert!(app.auth().operator().revoke(app.key("user01"), "agent").await.is_err());
+        let effects = app.auth().apply_rules_of_settings().await.unwrap();
+        let lost: Vec<_> = effects.iter().map(|effect| (effect.employee.id(), effect.lost)).collect();
+        assert_eq!(lost, [("user01", Roles::NONE.with(Role::Agent))]);
+        assert_eq!(app.query(held), [Role::User.id().to_string()]);
+        assert!(app.auth().apply_rules_of_settings().await.unwrap().is_empty(), "once");
+    }
+
     async fn rules_are_for_administrators_and_need_a_fresh_code() {
         let mut rules = Rules::start().await;
         let body = json!({ "rules": [{ "role": "admin", "department": "4" }] });

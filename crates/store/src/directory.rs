@@ -28,9 +28,9 @@ pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleS
 pub use people::PeoplePage;
 pub(crate) use people::is_selective;
 pub use person::ListedPerson;
-pub(crate) use person::{administrators, find};
+pub(crate) use person::{administrators, find, lock_out_leaver};
 pub(crate) use query::PeopleSql;
-pub use role_rules::{RuleRolesOutcome, RuleSubject, SubjectPage};
+pub use role_rules::{RuleEvaluation, RuleRolesOutcome, RuleSubject, SubjectPage};
 pub use roles::{RevokeOutcome, RoleOrigin, SetRolesOutcome};
 pub use timed_roles::{DueRole, GrantUntilOutcome};
 
@@ -217,7 +217,7 @@ pub(crate) fn upsert(tx: &mut Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> 
     let is_known = person::exists(tx, &who.key)?;
     person::upsert(tx, who, at)?;
     if !is_known {
-        person::lock_out_leaver(tx, &who.key, who.asked_at)?;
+        lock_out_leaver(tx, &who.key, who.asked_at)?;
     }
     email::apply(tx, &who.key, &change)?;
     terms::refresh(tx, &who.key)?;

@@ -67,7 +67,7 @@ pub use database::{
 pub use deny_list::EndReason;
 pub use directory::{
     DepartmentFilter, DisableOutcome, DueRole, GrantUntilOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter,
-    PeopleOrder, PeoplePage, PeopleSelection, RevokeOutcome, RoleOrigin, RuleRolesOutcome, RuleSubject,
+    PeopleOrder, PeoplePage, PeopleSelection, RevokeOutcome, RoleOrigin, RuleEvaluation, RuleRolesOutcome, RuleSubject,
     SetEmailOutcome, SetRolesOutcome, SubjectPage,
 };
 pub(crate) use error::Result;

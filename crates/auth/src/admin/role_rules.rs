@@ -67,7 +67,12 @@ impl Administrator<'_> {
             // Who is in which group is not known yet.
             self.auth.request_synchronisation().await?;
         }
-        self.auth.apply_rules().await
+        let applied = self.auth.apply_rules().await;
+        if applied.is_err() {
+            // The rules are stored. Who does not have the roles yet, or still has them, the synchronisation finds.
+            self.auth.request_synchronisation().await?;
+        }
+        applied
     }
 
     fn home_corp(&self) -> String {

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use super::leaver::{departure, departure_of, is_back};
 use super::pace::{LookupPurpose, Pace};
 use super::stored_change::StoredChange;
+use crate::departure::MAX_NODE_CLOCK_SKEW;
 use crate::platform_user::identified_person;
 use crate::{Auth, AuthEvent, Error, EventOutcome, InternalError, LeaverSource};
 
@@ -104,10 +105,11 @@ impl Auth {
             let digest = Digest::of(&[b"platform event", deduplication_key.as_bytes()]);
             StoredChange::new(change).map(|change| (digest, change))
         };
-        let changes: Vec<_> = events.into_iter().filter_map(stored).collect();
+        let mut changes: Vec<_> = events.into_iter().filter_map(stored).collect();
         if changes.is_empty() {
             return Ok(EventOutcome::Accepted);
         }
+        changes.extend(self.departures_under_former_identifiers(&changes).await?);
         let leavers = changes.iter().map(|(_, change)| self.leaver_of(change)).collect();
         let (mut received, mut locked) = (Vec::with_capacity(changes.len()), 0);
         for ((digest, change), leaver) in changes.into_iter().zip(self.own_leavers(leavers).await?) {
@@ -119,7 +121,7 @@ impl Auth {
                 digest,
                 change: text,
                 is_urgent: change.leaver().is_some(),
-                is_immediate: matches!(change, StoredChange::CorporationRemoved { .. } | StoredChange::RangeReduced),
+                is_immediate: change.is_immediate(),
                 leaving: leaving.transpose()?,
                 leaver: leaver.map(|leaver| leaver.key),
             });
@@ -286,8 +288,9 @@ impl Auth {
             && let Some(joined_at) = joined_at
             && matches!(person.left, Some(LeftReason::Left | LeftReason::OutOfRange))
         {
-            // Without a permission the platform gives no status, and its event is all there is.
-            self.mark_returned(&key, LeaverSource::Event, joined_at).await?;
+            // Without a permission the platform gives no status, and its events are all there is. So the later one counts, also if
+            // they are less than the difference of clocks apart: no later answer would lift the departure.
+            self.mark_returned(&key, LeaverSource::Event, joined_at + MAX_NODE_CLOCK_SKEW).await?;
         }
         if is_back(profile.status) {
             if person.left.is_some() && self.admit(&key, asked_at).await? == Handled::TooSoon {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use deskpass_core::{EmployeeId, EmployeeKey, IdentifiedPerson, Memberships, Role, RoleRule, Roles};
 use deskpass_platform::TagMember;
 use deskpass_store::{
-    AuditEvent, DirectoryChange, DirectoryTree, KnownTagMember, MemberDepartments, RoleOrigin, RuleRolesOutcome,
-    RuleSubject, SubjectPage,
+    AuditEvent, DirectoryChange, DirectoryTree, KnownTagMember, MemberDepartments, RoleOrigin, RuleEvaluation,
+    RuleRolesOutcome, RuleSubject, SubjectPage,
 };
 use tokio::task::JoinSet;
 
@@ -86,17 +86,17 @@ impl Auth {
         Ok(self.policy.people.role_rules.iter().chain(registered).cloned().collect())
     }
 
-    /// Gives a person whose record was just read the roles of the rules. Without rules it reads and writes nothing.
+    /// Gives a person whose record was just read the roles of the rules. Without rules it reads and writes nothing: what the last rule
+    /// gave ends when it is removed, or after the start or reload that removed it ([`Auth::apply_rules_of_settings`]).
     pub(crate) async fn apply_rules_to(&self, who: &IdentifiedPerson) -> Result<(), Error> {
         if who.key.corp() != self.policy.home_corp.as_str() {
             return Ok(());
         }
-        let rules = self.all_role_rules().await?;
-        if rules.is_empty() {
+        if self.all_role_rules().await?.is_empty() {
             return Ok(());
         }
-        let given = self.current_memberships(who).await?.roles(&rules);
-        self.apply_roles(&who.key, given).await.map(drop)
+        let memberships = self.current_memberships(who).await?;
+        self.apply_roles(&who.key, memberships).await.map(drop)
     }
 
     /// The groups of a person, with the department of the profile.
@@ -121,14 +121,26 @@ impl Auth {
         Ok(self.store.memberships_of(in_directory).await?)
     }
 
-    async fn apply_roles(&self, employee: &EmployeeKey, roles: Roles) -> Result<RuleRolesOutcome, Error> {
+    async fn apply_roles(&self, employee: &EmployeeKey, memberships: Memberships) -> Result<RuleRolesOutcome, Error> {
         let now = self.clock.now();
         let entry = self.service_entry(AuditEvent::RuleRoles, employee, now, "")?;
-        let outcome = self.store.apply_rule_roles(employee.clone(), roles, self.deny_until(now), entry).await?;
+        let file_rules = Arc::clone(&self.policy.people.role_rules);
+        let evaluation = RuleEvaluation { key: employee.clone(), memberships, file_rules };
+        let outcome = self.store.apply_rule_roles(evaluation, self.deny_until(now), entry).await?;
         if outcome.kept_last_admin {
             tracing::warn!(%employee, "a rule would take the administrator role from the last administrator, who keeps it");
         }
         Ok(outcome)
+    }
+
+    /// Gives everyone the roles of the rules after a start or a reload, whose settings may have other rules than before; returns what
+    /// changed. Reads little if there are no rules and no one has a role from one.
+    pub async fn apply_rules_of_settings(&self) -> Result<Vec<RuleEffect>, Error> {
+        let home = self.policy.home_corp.as_str().to_owned();
+        if self.all_role_rules().await?.is_empty() && !self.store.has_rule_roles(home).await? {
+            return Ok(Vec::new());
+        }
+        self.apply_rules().await
     }
 
     /// Gives everyone the roles of the rules; returns what changed.
@@ -149,8 +161,7 @@ impl Auth {
     ) -> Result<Vec<RuleEffect>, Error> {
         let (mut changes, mut effects) = (JoinSet::new(), Vec::new());
         for RuleSubject { key, name, by_rule, memberships, .. } in page {
-            let given = memberships.roles(rules);
-            if given == by_rule {
+            if memberships.roles(rules) == by_rule {
                 continue;
             }
             if changes.len() >= CONCURRENT_CHANGES
@@ -159,7 +170,7 @@ impl Auth {
                 effects.extend(change?);
             }
             let auth = self.clone();
-            changes.spawn(async move { auth.change_roles(key, name, given).await });
+            changes.spawn(async move { auth.change_roles(key, name, memberships).await });
         }
         while let Some(joined) = changes.join_next().await {
             // A change that did not run to its end is repeated by the next synchronisation.
@@ -173,9 +184,9 @@ impl Auth {
         &self,
         employee: EmployeeKey,
         name: String,
-        given: Roles,
+        memberships: Memberships,
     ) -> Result<Option<RuleEffect>, Error> {
-        let RuleRolesOutcome { gained, lost, kept_last_admin } = self.apply_roles(&employee, given).await?;
+        let RuleRolesOutcome { gained, lost, kept_last_admin } = self.apply_roles(&employee, memberships).await?;
         let has_effect = !gained.is_empty() || !lost.is_empty() || kept_last_admin;
         Ok(has_effect.then_some(RuleEffect { employee, name, gained, lost, kept_last_admin }))
     }

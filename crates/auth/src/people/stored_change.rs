@@ -54,6 +54,27 @@ impl StoredChange {
             _ => None,
         }
     }
+
+    /// The former and the new identifier of a member who has another one.
+    pub(super) fn renamed(&self) -> Option<(&str, &str)> {
+        if let Self::Renamed { from, to } = self { Some((from, to)) } else { None }
+    }
+
+    /// Whether it is handled before all others: the platform need not be asked about it, or the record of a leaver is under another
+    /// identifier until it is handled.
+    pub(super) const fn is_immediate(&self) -> bool {
+        matches!(self, Self::CorporationRemoved { .. } | Self::RangeReduced | Self::Renamed { .. })
+    }
+
+    /// The same departure of the member with another identifier; `None` if no one leaves.
+    pub(super) fn departure_of(&self, userid: String) -> Option<Self> {
+        match self {
+            Self::Left { .. } => Some(Self::Left { userid }),
+            Self::Suspended { .. } => Some(Self::Suspended { userid }),
+            Self::OutOfRange { .. } => Some(Self::OutOfRange { userid }),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -79,8 +100,15 @@ mod tests {
         assert_eq!(StoredChange::Left { userid: userid() }.leaver(), Some(("a", LeftReason::Left)));
         assert_eq!(StoredChange::Suspended { userid: userid() }.leaver(), Some(("a", LeftReason::Suspended)));
         assert_eq!(StoredChange::OutOfRange { userid: userid() }.leaver(), Some(("a", LeftReason::OutOfRange)));
+        for leaver in [
+            StoredChange::Left { userid: userid() },
+            StoredChange::Suspended { userid: userid() },
+            StoredChange::OutOfRange { userid: userid() },
+        ] {
+            assert_eq!(leaver.departure_of(userid()), Some(leaver));
+        }
         for other in [StoredChange::Joined { userid: userid() }, StoredChange::Changed { userid: userid() }] {
-            assert_eq!(other.leaver(), None);
+            assert_eq!((other.leaver(), other.departure_of("b".to_owned())), (None, None));
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Follows people at the platform: events, people with sessions, the directory, and roles that end by themselves.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_auth::SyncReport;
+use deskpass_core::RoleRule;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -74,14 +76,35 @@ async fn recheck(mut app: CurrentApp) {
     }
 }
 
-/// Synchronises with the directory until it is dropped.
+/// Synchronises with the directory, and applies role rules that a start or a reload changed, until it is dropped.
 async fn synchronise(mut app: CurrentApp) {
+    let mut applied_rules: Option<Arc<Vec<RoleRule>>> = None;
     loop {
         sleep(CHECK_INTERVAL).await;
-        match app.refresh().auth.synchronise_if_due().await {
+        let rules = Some(Arc::clone(&app.refresh().auth.policy.people.role_rules));
+        if applied_rules != rules && apply_rules(&app).await {
+            applied_rules = rules;
+        }
+        match app.auth.synchronise_if_due().await {
             Ok(None) => {}
             Ok(Some(report)) => log(&report),
             Err(error) => tracing::warn!(%error, "cannot synchronise with the platform's directory"),
+        }
+    }
+}
+
+/// Applies the role rules of the settings, after a start or a reload that changed them; `false` if that failed.
+async fn apply_rules(app: &CurrentApp) -> bool {
+    match app.auth.apply_rules_of_settings().await {
+        Ok(effects) => {
+            if !effects.is_empty() {
+                tracing::info!(people = effects.len(), "roles changed by the rules of the settings");
+            }
+            true
+        }
+        Err(error) => {
+            tracing::warn!(%error, "cannot apply the role rules of the settings");
+            false
         }
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn exists(sql: &Sql<'_>, key: &EmployeeKey) -> Result<bool> {
 
 /// Locks out a new employee of whom an event that is not handled yet says that they left: a sign-in may have begun before it. When
 /// the event is handled, the platform is asked. Events by `asked_at` are older than what the platform said about the employee.
-pub(super) fn lock_out_leaver(tx: &Tx<'_>, key: &EmployeeKey, asked_at: Option<Timestamp>) -> Result<()> {
+pub(crate) fn lock_out_leaver(tx: &Tx<'_>, key: &EmployeeKey, asked_at: Option<Timestamp>) -> Result<()> {
     let event = "FROM platform_event v WHERE v.corp_id = $1 AND v.employee_key = $2 AND v.due_at IS NOT NULL
         AND v.received_at > $4";
     let asked_at = asked_at.unwrap_or(Timestamp::from_millis(i64::MIN));

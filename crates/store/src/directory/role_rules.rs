@@ -28,6 +28,25 @@ pub struct RuleRolesOutcome {
     pub kept_last_admin: bool,
 }
 
+/// What decides which roles rules give a person, besides the registered rules.
+#[derive(Clone, Debug)]
+pub struct RuleEvaluation {
+    /// The person.
+    pub key: EmployeeKey,
+    /// The person's departments and tags.
+    pub memberships: Memberships,
+    /// The rules of the settings file.
+    pub file_rules: Arc<Vec<RoleRule>>,
+}
+
+impl RuleEvaluation {
+    /// The roles that the rules of the file and these give.
+    fn roles(&self, registered: &[RoleRule]) -> Roles {
+        let (of_file, others) = (self.memberships.roles(&self.file_rules), self.memberships.roles(registered));
+        of_file.iter().chain(others.iter()).collect()
+    }
+}
+
 /// A person whom rules may give roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleSubject {
@@ -90,22 +109,29 @@ impl Store {
         self.database.read(move |sql| memberships(sql, &key)).await
     }
 
-    /// Records which roles rules give a person, and logs it when the person gains or loses a role. Sessions with a default role end
-    /// then, and so do the grants of clients that were told a lost role. A role that was assigned by hand, or temporarily, stays. The
-    /// last administrator of a corporation keeps that role. Writes only if something changes.
+    /// Records which roles rules give a person, and logs it when the person gains or loses a role. The registered rules that count are
+    /// those at the time of the change: one that was removed meanwhile gives nothing. Sessions with a default role end then, and so do
+    /// the grants of clients that were told a lost role. A role that was assigned by hand, or temporarily, stays. The last
+    /// administrator of a corporation keeps that role. Writes only if something may change.
     pub async fn apply_rule_roles(
         &self,
-        key: EmployeeKey,
-        roles: Roles,
+        evaluation: RuleEvaluation,
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<RuleRolesOutcome> {
-        let person = key.clone();
+        let rules = self.access_rules().await?;
+        let (person, roles) = (evaluation.key.clone(), evaluation.roles(rules.role_rules(evaluation.key.corp())));
         let given = self.database.read(move |sql| Ok(by_rule(&origins(sql, &person)?))).await?;
         if given == roles {
             return Ok(RuleRolesOutcome::default());
         }
-        self.database.write(move |tx| apply(tx, &key, roles, deny_until, &entry)).await
+        self.database.write(move |tx| apply(tx, &evaluation, deny_until, &entry)).await
+    }
+
+    /// Whether an employee of a corporation has a role from a rule.
+    pub async fn has_rule_roles(&self, corp: String) -> Result<bool> {
+        let text = "SELECT 1 FROM user_role WHERE corp_id = $1 AND by_rule = 1 LIMIT 1";
+        self.database.read(move |sql| sql.exists(text, &args![&*corp])).await
     }
 
     /// The employees of a corporation with their roles and memberships, in the order of their keys. `tree` is that of
@@ -161,16 +187,18 @@ fn by_rule(origins: &[RoleOrigin]) -> Roles {
 
 fn apply(
     tx: &mut Tx<'_>,
-    key: &EmployeeKey,
-    roles: Roles,
+    evaluation: &RuleEvaluation,
     deny_until: Timestamp,
     entry: &LogEntry,
 ) -> Result<RuleRolesOutcome> {
-    if !roles.holds(Role::Admin) {
-        // Before any read: of two administrators who lose the role at once, one must see that the other does.
-        lock_administration(tx)?;
-    }
+    let key = &evaluation.key;
+    // Before any read: of two administrators who lose the role at once, one must see that the other does; and until the commit the
+    // rules stay as they are read here.
+    lock_administration(tx)?;
     lock_employee(tx, key)?;
+    // Those that the caller saw may be older: a cache, or the beginning of a long synchronisation.
+    let registered = read_role_rules(tx)?.remove(key.corp()).unwrap_or_default();
+    let roles = evaluation.roles(&registered);
     let (mut outcome, mut is_changed) = (RuleRolesOutcome::default(), false);
     let Some(listed) = find(tx, key)? else { return Ok(outcome) };
     let origins = origins(tx, key)?;

@@ -5,8 +5,7 @@
 
 use deskpass_core::{EmployeeKey, Timestamp};
 
-use crate::database::Row;
-use crate::locks::lock_employee;
+use crate::database::{Row, Sql, SqlValue, Tx};
 use crate::{Result, Store};
 
 /// How many more people than wanted are looked at, since some of them have no session any more.
@@ -14,6 +13,9 @@ const EXTRA_PEOPLE: i64 = 100;
 
 /// How many times people without a session are set aside before the search ends. The next one continues.
 const MAX_ROUNDS: usize = 20;
+
+/// How many people a transaction sets aside.
+const SET_ASIDE_AT_ONCE: usize = 100;
 
 /// A person who may have a session.
 struct Watched {
@@ -35,12 +37,13 @@ impl Store {
         let (text, wanted) = (watched_people(limit), usize::try_from(limit).unwrap_or(0));
         let mut found = Vec::new();
         for _ in 0..MAX_ROUNDS {
-            let (text, corp) = (text.clone(), corp.clone());
-            let people = self.database.read(move |sql| sql.rows(&text, &args![&*corp, before, now], watched)).await?;
+            let (text, of) = (text.clone(), corp.clone());
+            let people = self.database.read(move |sql| sql.rows(&text, &args![&*of, before, now], watched)).await?;
             let (signed_in, absent): (Vec<_>, Vec<_>) = people.into_iter().partition(|person| person.is_signed_in);
             found = signed_in.into_iter().map(|person| (person.employee, person.employee_id)).collect();
             let is_enough = absent.is_empty() || found.len() >= wanted;
-            self.unwatch(absent.into_iter().map(|person| person.employee).collect(), now).await?;
+            let absent: Vec<_> = absent.into_iter().map(|person| person.employee.id().to_owned()).collect();
+            self.unwatch(&corp, &absent, now).await?;
             if is_enough {
                 break;
             }
@@ -49,23 +52,13 @@ impl Store {
         Ok(found)
     }
 
-    /// Removes the mark from employees who have no live session.
-    async fn unwatch(&self, mut employees: Vec<EmployeeKey>, now: Timestamp) -> Result<()> {
-        if employees.is_empty() {
-            return Ok(());
+    /// Removes the mark from employees of a corporation who have no live session, a few in each transaction.
+    async fn unwatch(&self, corp: &str, ids: &[String], now: Timestamp) -> Result<()> {
+        for some in ids.chunks(SET_ASIDE_AT_ONCE) {
+            let (corp, some) = (corp.to_owned(), some.to_vec());
+            self.database.write(move |tx| set_aside(tx, &corp, &some, now)).await?;
         }
-        sort(&mut employees);
-        let text = "UPDATE employee SET watched = 0 WHERE corp_id = $1 AND employee_key = $2 AND NOT EXISTS
-            (SELECT 1 FROM session s WHERE s.corp_id = $1 AND s.employee_key = $2 AND s.expires_at > $3)";
-        self.database
-            .write(move |tx| {
-                employees.iter().try_for_each(|key| {
-                    // A sign-in that is under way has locked the row: only after it, its session is seen.
-                    lock_employee(tx, key)?;
-                    tx.execute(text, &args![key.corp(), key.id(), now]).map(drop)
-                })
-            })
-            .await
+        Ok(())
     }
 
     /// Records that the platform, asked at this time, said that employees are active.
@@ -93,6 +86,38 @@ impl Store {
             })
             .await
     }
+}
+
+/// Removes the mark from those of these employees who have no live session. Those whose rows are in use keep it until the next search:
+/// a sign-in that is under way has locked the row, and its session is not seen yet.
+fn set_aside(tx: &Tx<'_>, corp: &str, ids: &[String], now: Timestamp) -> Result<()> {
+    let lock = if let Sql::Postgres(_) = **tx { " FOR NO KEY UPDATE SKIP LOCKED" } else { "" };
+    let text = format!(
+        "SELECT employee_key FROM employee WHERE corp_id = $1 AND employee_key IN ({}){lock}",
+        placeholders(2, ids.len())
+    );
+    let mut values = vec![SqlValue::from(corp)];
+    values.extend(ids.iter().map(|id| SqlValue::from(&**id)));
+    let locked = tx.rows(&text, &values, |row| row.text(0))?;
+    if locked.is_empty() {
+        return Ok(());
+    }
+    // A statement of its own, which sees the session of a sign-in that ended just before. The session is a subquery for the same reason
+    // as below.
+    let text = format!(
+        "UPDATE employee SET watched = 0 WHERE corp_id = $1 AND employee_key IN ({}) AND
+         (SELECT s.digest FROM session s WHERE s.corp_id = employee.corp_id AND s.employee_key = employee.employee_key
+         AND s.expires_at > $2 LIMIT 1) IS NULL",
+        placeholders(3, locked.len())
+    );
+    let mut values = args![corp, now].to_vec();
+    values.extend(locked.iter().map(|id| SqlValue::from(&**id)));
+    tx.execute(&text, &values).map(drop)
+}
+
+/// The placeholders of so many values, beginning with this number.
+fn placeholders(first: usize, count: usize) -> String {
+    (first..first + count).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
 }
 
 /// In one order in all transactions, so that two of them do not block each other.

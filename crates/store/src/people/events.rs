@@ -25,6 +25,10 @@ const OTHERS: i64 = 0;
 pub(super) const DUE_EVENTS: &str =
     "SELECT digest FROM platform_event WHERE urgent = $3 AND due_at <= $1 ORDER BY due_at, digest LIMIT $2";
 
+/// The events of an urgency that are not handled, the first due ones first.
+pub(super) const PENDING_OF: &str =
+    "SELECT change FROM platform_event WHERE urgent = $1 AND due_at IS NOT NULL ORDER BY due_at, digest LIMIT $2";
+
 /// The events whose person is still to be locked out.
 pub(super) const LOCKS_DUE: &str = "SELECT digest, change, received_at, tries FROM platform_event WHERE to_lock = 1
     ORDER BY received_at, digest LIMIT $1";
@@ -38,7 +42,7 @@ pub struct ReceivedEvent {
     pub change: String,
     /// Whether it is handled before those that are not urgent.
     pub is_urgent: bool,
-    /// Whether it is handled before all others, since the platform need not be asked about it.
+    /// Whether it is handled before all others: the platform need not be asked about it, or what others are about depends on it.
     pub is_immediate: bool,
     /// The employee who left according to the event. Until it is handled, no record of this employee begins enabled.
     pub leaver: Option<EmployeeKey>,
@@ -122,6 +126,11 @@ impl Store {
             }
         }
         Ok(claimed)
+    }
+
+    /// Up to `limit` events that are to be handled before all others and are not handled yet, as JSON.
+    pub async fn pending_immediate_events(&self, limit: i64) -> Result<Vec<String>> {
+        self.database.read(move |sql| sql.rows(PENDING_OF, &args![IMMEDIATE, limit], |row| row.text(0))).await
     }
 
     async fn claim(&self, urgency: i64, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<ClaimedEvent>> {

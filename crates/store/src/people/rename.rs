@@ -7,8 +7,8 @@ use crate::agents::{end_credentials, has_credentials, move_record, require_code}
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
-use crate::directory::{find, upsert};
-use crate::locks::{lock_administration, lock_agent};
+use crate::directory::{find, lock_out_leaver, upsert};
+use crate::locks::{lock_administration, lock_agent, lock_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{LogEntry, Notice, Result, Store};
 
@@ -23,6 +23,10 @@ const TAKE_OVER: &str = "UPDATE employee SET
     disabled_at = COALESCE(disabled_at, (SELECT f.disabled_at FROM employee f WHERE f.corp_id = $3 AND f.employee_key = $4)),
     subject = COALESCE(subject, $5), email = COALESCE(email, $6),
     email_source = CASE WHEN email IS NULL THEN $7 ELSE email_source END
+    WHERE corp_id = $1 AND employee_key = $2";
+
+/// Removes what clients know a person by who left and had the identifier before.
+const FORGET_HOLDER: &str = "UPDATE employee SET subject = NULL, email = NULL, email_source = NULL
     WHERE corp_id = $1 AND employee_key = $2";
 
 /// Empties the old record, which stays for the log.
@@ -72,8 +76,8 @@ pub struct Renaming {
 impl Store {
     /// Records that a person has another identifier now: the new record gets the roles, the subject, the email address, the links and the
     /// agent record of the old one, but no password, device, recovery code or known browser, which are deleted: if there was a password
-    /// or a device, another one needs a setup code. What the new identifier had before a departure is deleted, too. The old record is left
-    /// from then on, and its sessions end; and logs it. `false`, with no change, when there is no such person. If it was recorded before,
+    /// or a device, another one needs a setup code. If the holder of the new identifier has left, that was another person, of whom nothing
+    /// stays. The old record is left from then on, and its sessions end; and logs it. `false`, with no change, when there is no such person. If it was recorded before,
     /// nothing changes.
     pub async fn rename_person(&self, renaming: Renaming) -> Result<bool> {
         self.database.write(move |tx| rename(tx, &renaming)).await
@@ -87,14 +91,14 @@ fn rename(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<bool> {
     let mut both = [from, &to.key];
     both.sort_by(|one, other| (one.corp(), one.id()).cmp(&(other.corp(), other.id())));
     both.into_iter().try_for_each(|key| lock_agent(tx, key))?;
+    both.into_iter().try_for_each(|key| lock_employee(tx, key))?;
     let Some(old) = find(tx, from)?.map(|found| found.person) else { return Ok(false) };
     if *from == to.key || old.left == Some(LeftReason::Renamed) {
         return Ok(true);
     }
     let had_credentials = has_credentials(tx, from)?;
     if find(tx, &to.key)?.is_some_and(|found| found.person.left.is_some()) {
-        // They were those of the person who had the identifier before.
-        end_credentials(tx, &to.key)?;
+        clear_former_holder(tx, &to.key)?;
     }
     take_over(tx, renaming, &old)?;
     let (from_corp, from_id, to_corp, to_id) = (from.corp(), from.id(), to.key.corp(), to.key.id());
@@ -119,6 +123,16 @@ fn rename(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<bool> {
     Ok(true)
 }
 
+/// Deletes what the person had who left and had the identifier before: the new holder is another person, and must get neither the
+/// roles nor the subject of the former one, and no one may act as the new holder because of a link to the former one.
+fn clear_former_holder(tx: &Tx<'_>, key: &EmployeeKey) -> Result<()> {
+    let values = args![key.corp(), key.id()];
+    end_credentials(tx, key)?;
+    tx.execute(FORGET_HOLDER, &values)?;
+    tx.execute("DELETE FROM link WHERE target_corp_id = $1 AND target_key = $2", &values)?;
+    tx.execute("DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2", &values).map(drop)
+}
+
 /// Empties the old record, and gives the new one what it does not have.
 fn take_over(tx: &mut Tx<'_>, renaming: &Renaming, old: &Person) -> Result<()> {
     let Renaming { from, to, asked_at, is_active, entry, .. } = renaming;
@@ -127,7 +141,10 @@ fn take_over(tx: &mut Tx<'_>, renaming: &Renaming, old: &Person) -> Result<()> {
     // Who had left under the former identifier is not back because of another one.
     let (left_at, left_why) = old.left.filter(|_| !is_active).map(|why| (entry.at, why.name())).unzip();
     let values = args![from_corp, from_id, to_corp, to_id, &*to.employee_id, entry.at, left_at, left_why];
-    tx.execute(INSERT_RECORD, &values)?;
+    if tx.execute(INSERT_RECORD, &values)? > 0 {
+        // The person may have left under the new identifier before this was handled.
+        lock_out_leaver(tx, &to.key, is_active.then_some(*asked_at))?;
+    }
     if *is_active {
         lift(tx, &to.key, *asked_at)?;
     }

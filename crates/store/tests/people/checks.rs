@@ -93,3 +93,19 @@ on_every_store! {
         }
     }
 }
+
+/// A database that is far away takes a while for each statement, and a transaction must end in time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_people_are_set_aside_in_few_statements() {
+    let fixture = Fixture::scaled_out().await;
+    for statement in [
+        "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at, watched)
+         SELECT 'ww', 'person' || n, 'PERSON' || n, 'P', '', '', 0, 1 FROM numbers",
+        "CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN PERFORM pg_sleep(0.002); RETURN NULL; END $$",
+        "CREATE TRIGGER pause BEFORE UPDATE ON employee FOR EACH STATEMENT EXECUTE FUNCTION pause()",
+    ] {
+        bulk(&fixture, statement, 2_600).await;
+    }
+    assert!(to_check(fixture.store(), NOW, 2_500).await.is_empty());
+}

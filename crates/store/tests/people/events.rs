@@ -92,6 +92,10 @@ on_every_store! {
         let claimed = store.claim_events(at(3_000), at(9_000), 3).await.unwrap();
         assert_eq!((claimed.len(), claimed[0].digest, claimed[1].digest), (3, digest("removed"), digest("left")));
         assert_eq!(store.claim_events(at(3_000), at(9_000), 2).await.unwrap().len(), 1);
+        let pending = async || store.pending_immediate_events(10).await.unwrap();
+        assert_eq!(pending().await, [claimed[0].change.clone()], "also one that a node is at");
+        store.finish_event(digest("removed")).await.unwrap();
+        assert!(pending().await.is_empty());
     }
 }
 

@@ -2,7 +2,8 @@
 
 use deskpass_core::{Email, EmailSource, EmployeeKey, IdentifiedPerson, LeftReason, Role, Roles};
 use deskpass_store::{
-    AuditEvent, ChangeAuthor, EndReason, Leaving, LogEntry, PendingDevice, Renaming, SessionLookup, Store,
+    AuditEvent, ChangeAuthor, EndReason, Leaving, LogEntry, PendingDevice, ReceivedEvent, Renaming, SessionLookup,
+    Store,
 };
 
 use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, leaving, on_every_store};
@@ -130,15 +131,27 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn who_had_the_identifier_before_leaves_no_credential(fixture: &Fixture) {
-        let store = fixture.store();
+    async fn who_had_the_identifier_before_leaves_nothing(fixture: &Fixture) {
+        let (store, partner) = (fixture.store(), EmployeeKey::from_parts("wwpartner", "p1"));
         fixture.employ("old").await;
         fixture.set_password("hash").await;
         fixture.bind("sealed", &[digest("recovery")]).await;
+        assert!(store.grant(BY, agent01(), Role::Admin, entry()).await.unwrap());
+        bulk(fixture, "UPDATE user_role SET by_rule = 1, until = 9000 WHERE employee_key = 'agent01'", 0).await;
+        store.subject(agent01(), "subject".to_owned()).await.unwrap();
+        let email = Email { address: "agent@example.com".to_owned(), source: EmailSource::Operator };
+        store.set_email(BY, agent01(), Some(email), entry()).await.unwrap();
+        assert!(store.approve_link(BY, partner.clone(), agent01(), entry()).await.unwrap());
+        assert!(store.grant(BY, key("old"), Role::Security, entry()).await.unwrap());
         store.mark_left(leaving(&agent01(), LeftReason::Left, 2_000)).await.unwrap();
+        let expected = store.role_origins(key("old")).await.unwrap();
         assert!(rename(store, &key("old"), "agent01").await);
-        assert_eq!(stored(store, &agent01()).await.left, None);
+        let new = stored(store, &agent01()).await;
+        assert_eq!((new.left, new.roles), (None, Roles::NONE.with(Role::User).with(Role::Security)));
+        assert_eq!(store.role_origins(agent01()).await.unwrap(), expected);
+        assert_eq!((new.subject, new.email.map(|email| email.address).as_deref()), (None, Some("other@example.com")));
         assert!(store.agent(agent01()).await.unwrap().is_none());
+        assert!(store.link(partner).await.unwrap().is_none());
     }
 }
 
@@ -171,6 +184,27 @@ on_every_store! {
         for (old, new, expected) in [("d", "newd", Some(LeftReason::Suspended)), ("f", "newf", None)] {
             let unknown = Renaming { is_active: false, ..renaming(&key(old), new) };
             assert!(store.rename_person(unknown).await.unwrap());
+            assert_eq!(stored(store, &key(new)).await.left, expected, "{new}");
+        }
+    }
+}
+
+on_every_store! {
+    /// As far as the platform has said nothing newer.
+    async fn who_left_under_the_new_identifier_begins_locked(fixture: &Fixture) {
+        let store = fixture.store();
+        let left = |id: &str| ReceivedEvent {
+            digest: digest(id),
+            change: "{}".to_owned(),
+            is_urgent: true,
+            is_immediate: false,
+            leaver: Some(key(id)),
+            leaving: None,
+        };
+        store.receive_events(vec![left("newa"), left("newb")], at(2_000)).await.unwrap();
+        for (old, new, is_active, expected) in [("a", "newa", false, Some(LeftReason::Left)), ("b", "newb", true, None)] {
+            fixture.employ(old).await;
+            assert!(store.rename_person(Renaming { is_active, ..renaming(&key(old), new) }).await.unwrap());
             assert_eq!(stored(store, &key(new)).await.left, expected, "{new}");
         }
     }

@@ -3,9 +3,11 @@
 use deskpass_core::{LoginMethod, Role, RoleRule, Roles};
 use deskpass_store::{AuditEvent, ChangeAuthor, RevokeOutcome, RuleRolesOutcome, SetRolesOutcome, Store};
 
-use super::scene::{self, ADMIN, USER, apply, department, grant, held, key, logged, origin, revoke, set, tag};
+use super::scene::{
+    self, ADMIN, USER, apply, department, evaluate, grant, held, key, logged, origin, revoke, set, tag,
+};
 use crate::agents::fixture::{Fixture, agent01, at, on_every_store};
-use crate::lists::scene::{entry, soon};
+use crate::lists::scene::{bulk, entry, soon};
 
 const AGENT: Roles = Roles::NONE.with(Role::Agent);
 
@@ -158,5 +160,25 @@ on_every_store! {
         let disabled = store.disable(ChangeAuthor::NoSession, key("one"), true, at(0), entry(AuditEvent::EmployeeDisabled, &key("one")));
         disabled.await.unwrap();
         assert_eq!(apply(store, "one", Roles::NONE).await.lost, ADMIN);
+    }
+}
+
+on_every_store! {
+    /// Another node may have removed it a moment ago, or a synchronisation may have begun before.
+    async fn a_rule_that_was_removed_gives_nothing(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.employ("one").await;
+        assert!(!store.has_rule_roles("ww".to_owned()).await.unwrap());
+        assert!(set_rules(store, "ww", &[department(Role::Admin, "7")]).await);
+        assert_eq!(rules(store, "ww").await.len(), 1);
+        // The cache of this node still has it.
+        bulk(fixture, "DELETE FROM role_rule", 0).await;
+        assert_eq!(evaluate(store, "one", &["7"], Vec::new()).await, RuleRolesOutcome::default());
+        assert_eq!(held(store, "one").await, USER);
+        assert!(set_rules(store, "ww", &[department(Role::Admin, "7")]).await);
+        let gained = RuleRolesOutcome { gained: ADMIN.with(Role::Agent), ..RuleRolesOutcome::default() };
+        assert_eq!(evaluate(store, "one", &["7"], vec![department(Role::Agent, "7")]).await, gained);
+        assert!(store.has_rule_roles("ww".to_owned()).await.unwrap());
+        assert!(!store.has_rule_roles("wwother".to_owned()).await.unwrap());
     }
 }

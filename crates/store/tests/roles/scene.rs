@@ -1,9 +1,11 @@
 //! Changes to roles, each by an operator.
 
-use deskpass_core::{EmployeeKey, Role, RoleRule, Roles, RuleGroup};
+use std::sync::Arc;
+
+use deskpass_core::{EmployeeKey, Memberships, Role, RoleRule, Roles, RuleGroup};
 use deskpass_store::{
     AuditEvent, ChangeAuthor, DueRole, GrantUntilOutcome, LogEntry, LogFilter, RevokeOutcome, RoleOrigin,
-    RuleRolesOutcome, SetRolesOutcome, Store,
+    RuleEvaluation, RuleRolesOutcome, SetRolesOutcome, Store,
 };
 
 use crate::agents::fixture::{DAY, at};
@@ -43,8 +45,24 @@ pub(super) async fn grant_until(store: &Store, id: &str, role: Role, now: i64, u
     store.grant_until(ChangeAuthor::NoSession, key(id), role, at(until), "on call".to_owned(), entry).await.unwrap()
 }
 
+/// Applies rules of the settings file that give a person these roles.
 pub(super) async fn apply(store: &Store, id: &str, roles: Roles) -> RuleRolesOutcome {
-    store.apply_rule_roles(key(id), roles, at(DAY), entry(AuditEvent::RuleRoles, &key(id))).await.unwrap()
+    let file_rules = Role::ALL.into_iter().map(|role| department(role, role.name())).collect();
+    let departments: Vec<_> = roles.iter().map(Role::name).collect();
+    evaluate(store, id, &departments, file_rules).await
+}
+
+/// Applies rules of the settings file and the registered ones to a person in these departments.
+pub(super) async fn evaluate(
+    store: &Store,
+    id: &str,
+    departments: &[&str],
+    file_rules: Vec<RoleRule>,
+) -> RuleRolesOutcome {
+    let departments = departments.iter().map(|id| (*id).to_owned()).collect();
+    let memberships = Memberships { departments, ..Memberships::default() };
+    let evaluation = RuleEvaluation { key: key(id), memberships, file_rules: Arc::new(file_rules) };
+    store.apply_rule_roles(evaluation, at(DAY), entry(AuditEvent::RuleRoles, &key(id))).await.unwrap()
 }
 
 pub(super) async fn end(store: &Store, due: DueRole, now: i64) -> bool {
