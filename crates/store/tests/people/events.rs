@@ -104,6 +104,7 @@ fn newcomer(id: &str) -> IdentifiedPerson {
         avatar: none.clone(),
         email: none,
         asked_at: None,
+        seen: false,
     }
 }
 
