@@ -288,7 +288,10 @@ impl Auth {
             self.mark_returned(&key, LeaverSource::Event, joined_at).await?;
         }
         if is_back(profile.status) {
-            if person.left.is_some() && self.admit(&key, asked_at).await? == Handled::TooSoon {
+            if person.left.is_none() {
+                // A listing that began before that does not count any more.
+                self.store.mark_checked(vec![key.clone()], asked_at).await?;
+            } else if self.admit(&key, asked_at).await? == Handled::TooSoon {
                 return Ok(Handled::TooSoon);
             }
             self.update_record(key, userid, profile).await?;

@@ -6,7 +6,7 @@ use deskpass_store::{AuditEvent, Leaving, LeftOutcome, LogEntry};
 use crate::{Auth, AuthEvent, Error, LeaverSource, Refusal, TokenError};
 
 use crate::departure::CLOCK_DIFFERENCE;
-pub(super) use crate::departure::{departure, departure_of, is_back};
+pub(super) use crate::departure::{departure, departure_of, is_back, shows_member, was_visible};
 
 impl Auth {
     /// The log entry of something that the service did by itself.
@@ -66,6 +66,8 @@ impl Auth {
         source: LeaverSource,
         asked_at: Timestamp,
     ) -> Result<bool, Error> {
+        // Even if the departure may be newer: an answer from before that, such as a listing, does not count any more.
+        self.store.mark_checked(vec![employee.clone()], asked_at).await?;
         let entry = self.service_entry(AuditEvent::EmployeeReturned, employee, self.clock.now(), source.name())?;
         let returned = self.store.mark_returned(employee.clone(), asked_at - CLOCK_DIFFERENCE, entry).await?;
         if returned {
