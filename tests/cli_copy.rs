@@ -204,7 +204,7 @@ async fn everything_is_copied_and_signed_in_users_stay_signed_in() {
          INSERT INTO directory_tag_member VALUES ('ww', '7', 'department', '2');
          INSERT INTO role_rule VALUES ('ww', 3, 'department', '2');
          UPDATE user_role SET by_rule = 1, until = 9, reason = 'on call' WHERE employee_key = 'zhangsan';
-         UPDATE employee SET left_at = 1, left_why = 'left', checked_at = 1 WHERE employee_key = 'zhangsan';
+         UPDATE employee SET left_at = 1, left_why = 'left', checked_at = 1, seen = 1 WHERE employee_key = 'zhangsan';
          UPDATE employee SET name = name || char(9) WHERE employee_key = 'zhangsan'",
     );
     let place = Servers::shared().cluster_store();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Desk, FRESH, change, control};
-use crate::harness::{Messenger, PASSWORD, Receiver, registration_at};
+use crate::harness::{Messenger, PASSWORD, Receiver, TestApp, registration_at};
 use crate::sign_in_proof::show;
 
 on_every_store! {
@@ -74,6 +74,26 @@ on_every_store! {
         desk.client.post("/api/dev/login", &[], &login).await.refused(403, 1003);
         operator.enable(user()).await.unwrap();
         desk.client.sign_in("user01").await;
+    }
+
+    /// A synchronisation may have listed the person before that.
+    async fn an_answer_from_before_the_last_one_does_not_count() {
+        let mut desk = Desk::start().await;
+        desk.client.sign_in_by_phone("user01").await;
+        let checked_since = |app: &TestApp, at: i64| {
+            app.query(&format!("SELECT count(*) FROM employee WHERE employee_key = 'user01' AND checked_at >= {at}"))
+        };
+        let before = desk.app.clock.now().millis();
+        desk.send(&json!({ "change": "changed", "userid": "user01" })).await;
+        desk.handled().await;
+        assert_eq!(checked_since(&desk.app, before), ["1"], "who had not left");
+        desk.change("user01", &json!({ "state": "left" })).await;
+        desk.handled().await;
+        desk.app.clock.advance(FRESH);
+        let before = desk.app.clock.now().millis();
+        desk.change("user01", &json!({ "state": "active" })).await;
+        desk.handled().await;
+        assert_eq!((desk.left("user01"), checked_since(&desk.app, before)), ("-".to_owned(), vec!["1".to_owned()]));
     }
 
     /// The log notes it, since nobody can administrate until an operator appoints another one.

@@ -113,6 +113,78 @@ on_every_store! {
         assert!(desk.client.is_valid(&hidden).await);
     }
 
+    /// The platform names a department only where the application may see it: in a range of single members, of nobody.
+    async fn a_deleted_member_without_a_department_is_found() {
+        let (mut desk, profile) = (Desk::without_events().await, Messenger::current().profile);
+        control(&mut desk.client, "PUT", "people", &json!({ "members": 1 })).await;
+        let record = json!({ "errcode": 0, "errmsg": "ok", "userid": "user01", "name": "Uma User", "status": 1 });
+        desk.client.set_fault(&json!({ "api": profile, "body": record.to_string(), "times": 0 })).await;
+        let shown = desk.client.sign_in_by_phone("user01").await;
+        control(&mut desk.client, "DELETE", "faults", &json!(null)).await;
+        // Nothing is known of this person at the sign-in, so that the re-check is the first to see the record.
+        desk.client.set_fault(&json!({ "api": profile, "errcode": 48002, "times": 0 })).await;
+        let unknown = desk.client.sign_in_by_phone("member00001").await;
+        control(&mut desk.client, "DELETE", "faults", &json!(null)).await;
+        let seen = || desk.app.query("SELECT seen FROM employee WHERE employee_key IN ('member00001', 'user01') ORDER BY employee_key");
+        assert_eq!(seen(), ["0", "1"]);
+        assert_eq!(desk.recheck().await, 2);
+        assert_eq!(seen(), ["1", "1"]);
+        let named = "SELECT count(*) FROM employee WHERE employee_key IN ('member00001', 'user01') AND department_id <> ''";
+        assert_eq!(desk.app.query(named), ["0"]);
+        control(&mut desk.client, "PUT", "switches", &json!({ "left_are_deleted": true })).await;
+        for who in ["user01", "member00001"] {
+            desk.change(who, &json!({ "state": "left" })).await;
+        }
+        desk.app.clock.advance(LATER);
+        assert_eq!(desk.recheck().await, 2);
+        for (who, token) in [("user01", &shown), ("member00001", &unknown)] {
+            assert_eq!((desk.refusal(token).await, desk.left(who)), ("left".to_owned(), "out_of_range".to_owned()));
+        }
+    }
+
+    /// As the sessions of a node of an earlier version are, which knows no mark.
+    async fn a_session_without_the_mark_is_found() {
+        let mut desk = Desk::without_events().await;
+        desk.client.sign_in_by_phone("user01").await;
+        desk.app.query("UPDATE employee SET watched = 0");
+        assert_eq!(desk.recheck().await, 0);
+        Box::pin(desk.app.auth().watch_people_with_sessions()).await.unwrap();
+        assert_eq!(desk.recheck().await, 1);
+    }
+
+    /// A mistake in the application's range must not lock the help desk in the morning.
+    async fn a_narrowed_range_does_not_lock_everyone_who_signs_in() {
+        let mut desk = Desk::without_events().await;
+        control(&mut desk.client, "PUT", "people", &json!({ "members": 8 })).await;
+        let member = |number: usize| format!("member{number:05}");
+        let mut tokens = Vec::new();
+        for number in 1..=8 {
+            tokens.push(desk.client.sign_in_by_phone(&member(number)).await);
+            desk.change(&member(number), &json!({ "state": "hidden" })).await;
+        }
+        settled(&desk.app).await;
+        control(&mut desk.client, "DELETE", "inbox", &json!(null)).await;
+        // Some may always leave.
+        for number in 1..=5 {
+            assert_eq!(desk.scan_error(&member(number)).await, "disabled");
+            assert_eq!(desk.left(&member(number)), "out_of_range");
+        }
+        for number in 6..=8 {
+            let token = desk.client.sign_in_by_phone(&member(number)).await;
+            assert!(desk.client.is_valid(&token).await && desk.client.is_valid(&tokens[number - 1]).await);
+        }
+        let forgotten = "SELECT count(*) FROM employee WHERE left_at IS NULL AND employee_key LIKE 'member%' AND department_id = ''";
+        assert_eq!(desk.app.query(forgotten), ["0"], "what is not believed changes nothing");
+        assert_eq!(desk.metric("deskpass_leavers_halted").await, 1);
+        settled(&desk.app).await;
+        let told: Vec<_> = inbox(&mut desk.client).await.iter().map(message_text).collect();
+        assert_eq!(told.iter().filter(|text| text.contains("6 people seem to have left at once")).count(), 1, "{told:?}");
+        // The re-check believes it no more.
+        assert_eq!((desk.recheck().await, desk.checked("held").await), (3, 3));
+        let report = synchronise(&desk.app, SyncOptions { force: true, ..SyncOptions::default() }).await;
+        assert_eq!(report.left.len(), 3, "{report:?}");
+    }
+
     /// More often than a fact, many leavers at once are a mistake in the application's range.
     async fn very_many_leavers_at_once_are_not_believed_until_an_operator_says_so() {
         let mut desk = Desk::without_events().await;

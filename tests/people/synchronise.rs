@@ -111,3 +111,22 @@ on_every_platform! {
         assert_eq!((state(&desk.app)[3].clone(), desk.left("user01")), (before[3].clone(), "-".to_owned()));
     }
 }
+
+on_every_store! {
+    /// There are limits to lookups: those who were found to have left are few of all employees, but all of those who were looked up.
+    async fn those_who_could_not_be_looked_up_are_not_taken_for_present() {
+        let (mut desk, profile) = (Desk::without_events().await, Messenger::current().profile);
+        let corp = Messenger::current().corp_id;
+        let row = |number: usize| format!("('{corp}', 'gone{number:02}', 'gone{number:02}', 'Gone', 'Sales', '4', '', 0)");
+        let rows: Vec<_> = (1..=60).map(row).collect();
+        desk.app.query(&format!(
+            "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, department_id, avatar, created_at) VALUES {}",
+            rows.join(", ")
+        ));
+        desk.client.set_fault(&json!({ "api": profile, "errcode": 60111, "times": 7 })).await;
+        desk.client.set_fault(&json!({ "api": profile, "errcode": 48002, "times": 0 })).await;
+        let report = synchronise(&desk.app, REAL).await;
+        assert!(report.halted && report.left.len() == 7, "{report:?}");
+        assert_eq!(desk.app.query("SELECT count(*) FROM employee WHERE left_at IS NOT NULL"), ["0"]);
+    }
+}

@@ -13,7 +13,7 @@ use deskpass_platform::{
 use deskpass_store::IdentityLink;
 use tokio::time::timeout;
 
-use crate::departure::{MAX_NODE_CLOCK_SKEW, departure_of};
+use crate::departure::{MAX_NODE_CLOCK_SKEW, StatusEffect, shows_member, status_effect, was_visible};
 use crate::{Auth, Error, LeaverSource, Refusal};
 
 /// How long a sign-in waits for the user's profile.
@@ -39,8 +39,8 @@ impl Auth {
         // Fetched for every identity, including those that act as another employee.
         let (asked_at, profile) = (self.clock.now(), self.fetch_profile(identity).await);
         let status = profile.as_ref().map(|profile| profile.status);
-        self.follow_status(&key, (identity, status), asked_at).await?;
-        let profile = profile.and_then(|profile| usable_profile(identity, profile));
+        let is_believed = self.follow_status(&key, (identity, status), asked_at).await?;
+        let profile = profile.filter(|_| is_believed).and_then(|profile| usable_profile(identity, profile));
         if *key.corp() != *self.policy.home_corp.as_str() {
             match self.store.link(key.clone()).await? {
                 Some(IdentityLink { target, bound_at: Some(_), .. }) => return self.linked_employee(target, key).await,
@@ -107,13 +107,13 @@ impl Auth {
     }
 
     /// Locks or admits the user who signs in by the platform's status, for which it was asked at `asked_at`. A user who had left is
-    /// refused, unless the platform says that they are back.
+    /// refused, unless the platform says that they are back. `false` if the answer is not believed.
     async fn follow_status(
         &self,
         key: &EmployeeKey,
         (identity, status): (&Identity, Option<MemberStatus>),
         asked_at: Timestamp,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let person = self.store.person(key).await?;
         let is_disabled = person.as_ref().is_some_and(|person| person.disabled);
         let refusal = if is_disabled { Refusal::Disabled } else { Refusal::LeftPlatform };
@@ -122,17 +122,21 @@ impl Auth {
                 if person.is_some() && status == Some(MemberStatus::Active) && self.saves_lookups() {
                     self.store.mark_checked(vec![key.clone()], asked_at).await?;
                 }
-                Ok(())
+                Ok(true)
             }
             StatusEffect::Return => {
                 let is_back = self.mark_returned(key, LeaverSource::SignIn, asked_at).await?
                     || self.store.person(key).await?.is_none_or(|person| person.left.is_none());
                 // Who left a moment ago may have left after the platform was asked.
-                if is_back { Ok(()) } else { Err(refusal.into()) }
+                if is_back { Ok(true) } else { Err(refusal.into()) }
             }
             StatusEffect::Refuse => Err(refusal.into()),
             StatusEffect::Leave(why) => {
-                if person.is_some() {
+                if let Some(person) = &person {
+                    let is_new = why == LeftReason::OutOfRange && person.left.is_none();
+                    if is_new && !self.may_lock_at_sign_in(key, asked_at).await? {
+                        return Ok(false);
+                    }
                     self.mark_left(key, why, LeaverSource::SignIn, asked_at).await?;
                 }
                 Err(refusal.into())
@@ -156,7 +160,8 @@ impl Auth {
         let (mut is_current, mut has_moved) = (false, false);
         if let Some(person) = known {
             reconcile_department(&person, &mut updated);
-            is_current = !person.is_admitted() || changed_fields(&person, &updated).is_empty();
+            let is_seen = was_visible(&person) || !updated.seen;
+            is_current = !person.is_admitted() || is_seen && changed_fields(&person, &updated).is_empty();
             has_moved = !is_current && updated.department_id.as_ref().is_some_and(|id| *id != person.department_id);
         }
         if has_moved && !self.all_role_rules().await?.is_empty() {
@@ -168,50 +173,6 @@ impl Auth {
             self.store.upsert_person(updated, self.clock.now()).await?;
         }
         self.apply_rules_to(who).await
-    }
-}
-
-/// What the platform's status of a user who signs in changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StatusEffect {
-    None,
-    /// A user who had left is admitted again.
-    Return,
-    /// A user who had left stays refused.
-    Refuse,
-    /// The user is locked and refused.
-    Leave(LeftReason),
-}
-
-/// What the status of a user changes, given the employee's record, if there is one.
-fn status_effect(person: Option<&Person>, identity: &Identity, status: Option<MemberStatus>) -> StatusEffect {
-    let left = person.and_then(|person| person.left);
-    match status {
-        Some(MemberStatus::Suspended) => StatusEffect::Leave(LeftReason::Suspended),
-        Some(MemberStatus::Left) => StatusEffect::Leave(LeftReason::Left),
-        // The platform may name a member whom the application may not see any more.
-        Some(MemberStatus::OutOfRange)
-            if person.is_some_and(|person| departure_of(person, MemberStatus::OutOfRange).is_some()) =>
-        {
-            StatusEffect::Leave(LeftReason::OutOfRange)
-        }
-        Some(MemberStatus::Active | MemberStatus::NotActivated) if left.is_some() => StatusEffect::Return,
-        Some(MemberStatus::Unknown) if left.is_some_and(|why| is_seen_again(identity, why)) => StatusEffect::Return,
-        _ if left.is_none() => StatusEffect::None,
-        _ => StatusEffect::Refuse,
-    }
-}
-
-/// Whether a user whom the platform has just identified, and whose profile it has shown without a status, is back. The platform shows no
-/// status of users of connected corporations: of those who left it knows nothing, and of a corporation that was removed it names
-/// nobody. A member who is out of range has no profile.
-fn is_seen_again(identity: &Identity, why: LeftReason) -> bool {
-    match why {
-        LeftReason::OutOfRange => true,
-        LeftReason::Left | LeftReason::CorporationRemoved | LeftReason::Renamed => {
-            matches!(identity, Identity::Linked { .. })
-        }
-        LeftReason::Suspended => false,
     }
 }
 
@@ -228,6 +189,7 @@ pub(crate) fn identified_person(key: EmployeeKey, id: &str, profile: Option<Prof
         avatar: None,
         email: None,
         asked_at: None,
+        seen: profile.as_ref().is_some_and(shows_member),
     };
     let Some(Profile { name, department, avatar, email, .. }) = profile else { return who };
     (who.name, who.avatar, who.email) = (name, Some(avatar.unwrap_or_default()), email);
@@ -337,59 +299,6 @@ mod tests {
         assert!(of(&linked, MemberStatus::OutOfRange).is_none());
         for status in [MemberStatus::Active, MemberStatus::NotActivated, MemberStatus::Unknown] {
             assert_ne!(of(&member, status).unwrap().department, Department::None);
-        }
-    }
-
-    fn person(department_id: &str, left: Option<LeftReason>) -> Person {
-        let key = EmployeeKey::from_parts("ww", "a");
-        Person { department_id: department_id.to_owned(), left, ..Person::new(key, "a") }
-    }
-
-    #[test]
-    fn only_a_member_comes_back_and_an_outage_locks_nobody() {
-        let member = Identity::Member { userid: "a".into() };
-        let effect = |left, status| status_effect(Some(&person("", left)), &member, status);
-        let gone = Some(LeftReason::Left);
-        for left in [None, gone] {
-            assert_eq!(effect(left, Some(MemberStatus::Left)), StatusEffect::Leave(LeftReason::Left));
-            assert_eq!(effect(left, Some(MemberStatus::Suspended)), StatusEffect::Leave(LeftReason::Suspended));
-        }
-        for status in [MemberStatus::Active, MemberStatus::NotActivated] {
-            assert_eq!(effect(gone, Some(status)), StatusEffect::Return);
-            assert_eq!(effect(None, Some(status)), StatusEffect::None);
-        }
-        for status in [Some(MemberStatus::OutOfRange), Some(MemberStatus::Unknown), None] {
-            assert_eq!(effect(gone, status), StatusEffect::Refuse);
-            assert_eq!(effect(None, status), StatusEffect::None);
-        }
-        assert_eq!(status_effect(None, &member, Some(MemberStatus::OutOfRange)), StatusEffect::None, "a new user");
-    }
-
-    /// Otherwise a sign-in would clear the department, by which the re-check knows that the member was in range.
-    #[test]
-    fn a_member_who_was_visible_and_is_not_any_more_leaves_at_the_sign_in() {
-        let member = Identity::Member { userid: "a".into() };
-        let of =
-            |department: &str| status_effect(Some(&person(department, None)), &member, Some(MemberStatus::OutOfRange));
-        assert_eq!(of("2"), StatusEffect::Leave(LeftReason::OutOfRange));
-        assert_eq!(of("name:IT"), StatusEffect::None, "an operator entered it");
-    }
-
-    #[test]
-    fn a_user_without_a_status_is_back_when_the_platform_shows_the_profile() {
-        let member = Identity::Member { userid: "a".into() };
-        let linked = Identity::Linked { corp_id: "c".into(), userid: "a".into() };
-        let unknown = Some(MemberStatus::Unknown);
-        for (why, of_member, of_linked) in [
-            (LeftReason::Left, StatusEffect::Refuse, StatusEffect::Return),
-            (LeftReason::CorporationRemoved, StatusEffect::Refuse, StatusEffect::Return),
-            (LeftReason::OutOfRange, StatusEffect::Return, StatusEffect::Return),
-            (LeftReason::Suspended, StatusEffect::Refuse, StatusEffect::Refuse),
-        ] {
-            let person = person("2", Some(why));
-            assert_eq!(status_effect(Some(&person), &member, unknown), of_member, "{why:?}");
-            assert_eq!(status_effect(Some(&person), &linked, unknown), of_linked, "{why:?}");
-            assert_eq!(status_effect(Some(&person), &linked, None), StatusEffect::Refuse, "{why:?}: no answer");
         }
     }
 }

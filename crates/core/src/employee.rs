@@ -177,6 +177,8 @@ pub struct Person {
     pub disabled: bool,
     /// Why the employee may not sign in according to the platform, if that is so.
     pub left: Option<LeftReason>,
+    /// Whether the platform has shown the employee's record to the application.
+    pub seen: bool,
     /// The identifier by which OpenID Connect clients know the employee, once a client was told: random, and never reused.
     pub subject: Option<String>,
     /// The email address, if it is known.
@@ -211,6 +213,7 @@ impl Person {
             role_ends: Vec::new(),
             disabled: false,
             left: None,
+            seen: false,
             subject: None,
             email: None,
         }
@@ -241,6 +244,9 @@ pub struct IdentifiedPerson {
     /// Events of the platform that arrived by this time are older than what it said here. `None`: nothing is known of it.
     #[serde(default)]
     pub asked_at: Option<Timestamp>,
+    /// Whether the platform showed the user's record to the application. Records written by nodes of the previous version do not say.
+    #[serde(default)]
+    pub seen: bool,
 }
 
 impl IdentifiedPerson {

@@ -7,6 +7,7 @@ mod events;
 mod leaving;
 mod plans;
 mod rename;
+mod watch;
 
 pub use chores::Chore;
 pub(crate) use events::EVENT_RETENTION;

@@ -11,7 +11,6 @@ use tokio::time::timeout;
 use super::leaver::{departure, departure_of, is_back};
 use super::pace::{LookupPurpose, Pace};
 use super::stored_change::StoredChange;
-use crate::departure::MAX_NODE_CLOCK_SKEW;
 use crate::platform_user::identified_person;
 use crate::{Auth, AuthEvent, Error, EventOutcome, InternalError, LeaverSource};
 
@@ -290,10 +289,13 @@ impl Auth {
         {
             // Without a permission the platform gives no status, and its events are all there is. So the later one counts, also if
             // they are less than the difference of clocks apart: no later answer would lift the departure.
-            self.mark_returned(&key, LeaverSource::Event, joined_at + MAX_NODE_CLOCK_SKEW).await?;
+            self.lift_departure(&key, LeaverSource::Event, joined_at).await?;
         }
         if is_back(profile.status) {
-            if person.left.is_some() && self.admit(&key, asked_at).await? == Handled::TooSoon {
+            if person.left.is_none() {
+                // A listing that began before that does not count any more.
+                self.store.mark_checked(vec![key.clone()], asked_at).await?;
+            } else if self.admit(&key, asked_at).await? == Handled::TooSoon {
                 return Ok(Handled::TooSoon);
             }
             self.update_record(key, userid, profile).await?;

@@ -6,7 +6,7 @@ use deskpass_store::{AuditEvent, Leaving, LeftOutcome, LogEntry};
 use crate::{Auth, AuthEvent, Error, LeaverSource, Refusal, TokenError};
 
 use crate::departure::MAX_NODE_CLOCK_SKEW;
-pub(super) use crate::departure::{departure, departure_of, is_back};
+pub(super) use crate::departure::{departure, departure_of, is_back, shows_member, was_visible};
 
 impl Auth {
     /// The log entry of something that the service did by itself.
@@ -66,8 +66,20 @@ impl Auth {
         source: LeaverSource,
         asked_at: Timestamp,
     ) -> Result<bool, Error> {
+        // Even if the departure may be newer: an answer from before that, such as a listing, does not count any more.
+        self.store.mark_checked(vec![employee.clone()], asked_at).await?;
+        self.lift_departure(employee, source, asked_at - MAX_NODE_CLOCK_SKEW).await
+    }
+
+    /// Admits a person again who left before `since`; `false` if the person had not.
+    pub(super) async fn lift_departure(
+        &self,
+        employee: &EmployeeKey,
+        source: LeaverSource,
+        since: Timestamp,
+    ) -> Result<bool, Error> {
         let entry = self.service_entry(AuditEvent::EmployeeReturned, employee, self.clock.now(), source.name())?;
-        let returned = self.store.mark_returned(employee.clone(), asked_at - MAX_NODE_CLOCK_SKEW, entry).await?;
+        let returned = self.store.mark_returned(employee.clone(), since, entry).await?;
         if returned {
             tracing::info!(%employee, source = source.name(), "an employee came back at the platform");
         }

@@ -34,7 +34,7 @@ pub(super) struct LeaverGuard {
 impl LeaverGuard {
     /// Counts a person who was checked.
     pub(super) fn count(&mut self, now: Timestamp, is_leaving: bool) {
-        let hour = now.millis().div_euclid(MILLIS_PER_HOUR);
+        let hour = hour_of(now);
         if hour != self.hour {
             let calmed = self.checked > 0 && !is_too_many(self.leaving, self.checked);
             *self = Self { hour, checked: 0, leaving: 0, halted: self.halted && !calmed, told_at: self.told_at };
@@ -46,6 +46,11 @@ impl LeaverGuard {
     /// Whether those who left may be locked now. If not, the people checked next may show that they are few.
     pub(super) fn may_lock(&self) -> bool {
         !self.halted && !is_too_many(self.leaving, self.checked)
+    }
+
+    /// Whether locking was stopped, and the current hour is counted already.
+    pub(super) fn is_halted_at(&self, now: Timestamp) -> bool {
+        self.halted && self.hour == hour_of(now)
     }
 
     /// Stops locking, until an hour has few leavers again; whether administrators must be told.
@@ -62,6 +67,10 @@ impl LeaverGuard {
     pub(super) const fn leaving(&self) -> usize {
         self.leaving
     }
+}
+
+const fn hour_of(now: Timestamp) -> i64 {
+    now.millis().div_euclid(MILLIS_PER_HOUR)
 }
 
 #[cfg(test)]
@@ -106,6 +115,7 @@ mod tests {
         count(&mut guard, NOW, 4, 40);
         assert!(guard.halt(NOW), "told");
         assert!(!guard.halt(NOW) && !guard.may_lock(), "once");
+        assert!(guard.is_halted_at(NOW) && !guard.is_halted_at(NOW + HOUR), "another hour is counted anew");
         count(&mut guard, NOW + HOUR, 4, 40);
         assert!(guard.halted && !guard.halt(NOW + HOUR), "many again");
         count(&mut guard, NOW + HOUR * 2, 100, 1);

@@ -1,14 +1,15 @@
 //! The re-check: one node asks the platform about people with live sessions, since not every departure sends an event.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{ClientInfo, EmployeeKey, LeftReason, Timestamp};
-use deskpass_platform::{Error as PlatformError, Identity, Meaning, Profile};
+use deskpass_platform::{Error as PlatformError, Identity, Meaning};
 use deskpass_store::{Chore, LeftOutcome, NoticeAbout, NoticeSubject};
 use serde::{Deserialize, Serialize};
 
 use super::chore_lease::ChoreLease;
-use super::leaver::departure_of;
+use super::leaver::{departure_of, shows_member, was_visible};
 use super::leaver_guard::LeaverGuard;
 use super::pace::{DailyBudget, LookupPurpose, Pace};
 use crate::notice::MAX_NOTIFIED_ADMINS;
@@ -53,9 +54,10 @@ type Leaver = (EmployeeKey, LeftReason, Timestamp);
 #[derive(Debug)]
 struct Pass {
     lease: ChoreLease,
-    guard: LeaverGuard,
     /// How many people the platform was asked about.
     checked: usize,
+    /// When the platform was asked about each of those whom the guard has not counted yet, and whether they left.
+    counts: Vec<(Timestamp, bool)>,
     /// Those who were checked and are not recorded yet, and when the platform was asked.
     settled: Vec<(EmployeeKey, Timestamp)>,
     /// The same of those whom the platform refused to tell about.
@@ -105,17 +107,11 @@ impl Auth {
             return Ok(0);
         }
         let Some(lease) = self.claim(Chore::Recheck, RECHECK_LEASE).await? else { return Ok(0) };
-        let (settled, tried, leavers) = (Vec::new(), Vec::new(), Vec::new());
-        let mut pass = Pass { lease, guard: state.guard, checked: 0, settled, tried, leavers };
+        let (counts, settled, tried, leavers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut pass = Pass { lease, checked: 0, counts, settled, tried, leavers };
         let due = self.people_due(before, left.min(MAX_PEOPLE_PER_PASS)).await?;
         let ran = self.run_pass(&mut pass, due).await;
-        let Pass { lease, guard, checked, .. } = pass;
-        let remember = |stored: RecheckState| {
-            // If an operator made it begin to count anew meanwhile, that counts.
-            let guard = if stored.guard == state.guard { guard } else { stored.guard };
-            RecheckState { guard, ..stored }
-        };
-        self.change_chore_state(Chore::Recheck, remember).await?;
+        let Pass { lease, checked, .. } = pass;
         self.release(lease).await?;
         ran.map(|()| checked)
     }
@@ -127,6 +123,49 @@ impl Auth {
         self.change_chore_state(Chore::Recheck, all).await?;
         self.recheck_due.notify_one();
         self.request_synchronisation().await
+    }
+
+    /// Marks everyone with a session as one to be checked. A sign-in does it, but not at a node of an earlier version.
+    pub async fn watch_people_with_sessions(&self) -> Result<(), Error> {
+        if self.policy.people.recheck_period.is_none() {
+            return Ok(());
+        }
+        let (home, mut after) = (self.policy.home_corp.as_str(), None);
+        loop {
+            after = self.store.watch_people_with_sessions(home.to_owned(), after).await?;
+            if after.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether a person who is out of range at a sign-in may be locked: many at once are more often a mistake in the application's range
+    /// than a fact. They count like those whom the re-check finds.
+    pub(crate) async fn may_lock_at_sign_in(&self, employee: &EmployeeKey, asked_at: Timestamp) -> Result<bool, Error> {
+        let must_tell = AtomicBool::new(false);
+        let count = |mut state: RecheckState| {
+            // Once they are too many, everyone may sign in at the same time, and need not be counted.
+            let is_counted = state.guard.is_halted_at(asked_at);
+            if !is_counted {
+                state.guard.count(asked_at, true);
+            }
+            let tells = !is_counted && !state.guard.may_lock() && state.guard.halt(asked_at);
+            must_tell.store(tells, Ordering::Relaxed);
+            state
+        };
+        let guard = self.change_chore_state(Chore::Recheck, count).await?.guard;
+        if guard.may_lock() {
+            return Ok(true);
+        }
+        tracing::warn!(
+            %employee,
+            "the platform does not show an employee who signs in any more; many left at once, so nobody is locked out: check \
+             the application's range at the platform, then run `deskpass sync --dry-run` and `deskpass sync --force`"
+        );
+        if must_tell.into_inner() {
+            self.tell_of_many_leavers(guard.leaving()).await?;
+        }
+        Ok(false)
     }
 
     /// Whether nobody is locked at present because so many people seem to have left.
@@ -166,7 +205,7 @@ impl Auth {
                 tracing::warn!(problem, "re-check stopped; nobody is locked out for it");
                 break;
             }
-            if pass.settled.len() + pass.tried.len() + pass.leavers.len() >= BATCH_SIZE {
+            if pass.counts.len() + pass.tried.len() >= BATCH_SIZE {
                 self.settle_batch(pass).await?;
             }
         }
@@ -182,7 +221,7 @@ impl Auth {
         asked_at: Timestamp,
     ) {
         pass.checked += 1;
-        pass.guard.count(asked_at, departure.is_some());
+        pass.counts.push((asked_at, departure.is_some()));
         if let Some(why) = departure {
             pass.leavers.push((employee, why, asked_at));
         } else {
@@ -193,9 +232,21 @@ impl Auth {
 
     /// Why the employee may not sign in according to the platform's answer.
     async fn departure_now(&self, employee: &EmployeeKey, userid: String) -> Result<Option<LeftReason>, Error> {
-        let Profile { status, .. } = self.platform.profile(&Identity::Member { userid }).await?;
-        let person = self.store.person(employee).await?;
-        Ok(person.and_then(|person| departure_of(&person, status)))
+        let profile = self.platform.profile(&Identity::Member { userid }).await?;
+        let Some(person) = self.store.person(employee).await? else { return Ok(None) };
+        if shows_member(&profile) && !was_visible(&person) {
+            self.store.mark_seen(employee.clone()).await?;
+        }
+        Ok(departure_of(&person, profile.status))
+    }
+
+    /// Counts people who were checked, with whether they left; returns the guard. Sign-ins count at the same time.
+    async fn count_in_guard(&self, counts: &[(Timestamp, bool)]) -> Result<LeaverGuard, Error> {
+        let count = |mut state: RecheckState| {
+            counts.iter().for_each(|(asked_at, is_leaving)| state.guard.count(*asked_at, *is_leaving));
+            state
+        };
+        Ok(self.change_chore_state(Chore::Recheck, count).await?.guard)
     }
 
     /// Records those who were checked, and locks those who left, unless so many did.
@@ -205,7 +256,7 @@ impl Auth {
             self.store.mark_checked(employees, asked_at).await?;
         }
         self.mark_all_tried(std::mem::take(&mut pass.tried)).await?;
-        if pass.guard.may_lock() {
+        if self.count_in_guard(&std::mem::take(&mut pass.counts)).await?.may_lock() {
             for (employee, why, asked_at) in std::mem::take(&mut pass.leavers) {
                 let outcome = self.mark_left(&employee, why, LeaverSource::Recheck, asked_at).await?;
                 if matches!(outcome, LeftOutcome::Ended(_)) {
@@ -228,7 +279,12 @@ impl Auth {
         for _ in &held {
             self.observer.notify(AuthEvent::PersonChecked(PersonCheckOutcome::Held));
         }
-        let (now, leaving) = (self.clock.now(), pass.guard.leaving());
+        let (now, must_tell) = (self.clock.now(), AtomicBool::new(false));
+        let halt = |mut state: RecheckState| {
+            must_tell.store(state.guard.halt(now), Ordering::Relaxed);
+            state
+        };
+        let leaving = self.change_chore_state(Chore::Recheck, halt).await?.guard.leaving();
         tracing::error!(
             leaving,
             held = held.len(),
@@ -237,7 +293,7 @@ impl Auth {
         );
         // They are asked about again after a period, and not every minute.
         self.mark_all_tried(held.into_iter().map(|(employee, _, asked_at)| (employee, asked_at)).collect()).await?;
-        if pass.guard.halt(now) { self.tell_of_many_leavers(leaving).await } else { Ok(()) }
+        if must_tell.into_inner() { self.tell_of_many_leavers(leaving).await } else { Ok(()) }
     }
 
     /// Tells administrators that nobody is locked because too many people seem to have left.

@@ -24,6 +24,7 @@ fn claim(phone: u8) -> PhoneClaim {
         avatar: None,
         email: None,
         asked_at: None,
+        seen: false,
     };
     PhoneClaim { confirm: digest(phone), who, phone: visitor(), opened_by_page: false, shown: false }
 }

@@ -24,7 +24,7 @@ macro_rules! select_people {
             $role,
             ", e.last_login_at, e.last_login_ip, e.department_id, e.subject, e.email, e.email_source, e.left_at, e.left_why, ",
             $until,
-            " FROM employee e"
+            ", e.seen FROM employee e"
         )
     };
 }
@@ -40,11 +40,12 @@ pub(super) const PEOPLE_WITH_ROLES: &str = concat!(
 
 /// Values that the platform omits stay as they were; an empty text means that there is no value.
 const UPSERT_PERSON: &str = "INSERT INTO employee
-    (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
-    VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7, COALESCE($8, ''))
+    (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id, seen)
+    VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7, COALESCE($8, ''), $9)
     ON CONFLICT (corp_id, employee_key) DO UPDATE SET name = COALESCE($4, employee.name),
     department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar),
-    department_id = COALESCE($8, employee.department_id)";
+    department_id = COALESCE($8, employee.department_id),
+    seen = CASE WHEN excluded.seen = 1 THEN 1 ELSE employee.seen END";
 
 /// Adds a person without roles, subject and address; `false`, with no change, when the person exists already.
 pub(super) fn insert(tx: &Tx<'_>, person: &Person, at: Timestamp) -> Result<bool> {
@@ -62,7 +63,8 @@ pub(super) fn upsert(tx: &Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Resu
     let (corp, id) = (who.key.corp(), who.key.id());
     let (name, department) = (who.name.as_deref(), who.department.as_deref());
     let (department_id, avatar) = (who.department_id.as_deref(), who.avatar.as_deref());
-    let values = args![corp, id, &*who.employee_id, name, department, avatar, at, department_id];
+    let seen = i64::from(who.seen);
+    let values = args![corp, id, &*who.employee_id, name, department, avatar, at, department_id, seen];
     tx.execute(UPSERT_PERSON, &values).map(drop)
 }
 
@@ -147,6 +149,7 @@ pub(super) fn listed(row: &Row<'_>) -> Result<ListedPerson> {
             avatar: row.text(5)?,
             disabled: !row.is_null(6)?,
             left: left(row.is_null(14)?, row.maybe_text(15)?),
+            seen: row.int(17)? == 1,
             roles: role.into_iter().collect(),
             role_ends: role.zip(until).into_iter().collect(),
             subject: row.maybe_text(11)?,

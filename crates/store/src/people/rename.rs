@@ -14,8 +14,8 @@ use crate::{LogEntry, Notice, Result, Store};
 
 /// Adds a record with the data of another one.
 const INSERT_RECORD: &str = "INSERT INTO employee
-    (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id, left_at, left_why)
-    SELECT $3, $4, $5, name, department, avatar, $6, department_id, $7, $8 FROM employee
+    (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id, left_at, left_why,
+    seen) SELECT $3, $4, $5, name, department, avatar, $6, department_id, $7, $8, seen FROM employee
     WHERE corp_id = $1 AND employee_key = $2 ON CONFLICT (corp_id, employee_key) DO NOTHING";
 
 /// Takes over what the new record does not have. An employee whom an administrator disabled stays disabled.

@@ -20,6 +20,7 @@ pub(crate) fn person(corp: &str, id: &str, name: &str, department: &str, roles: 
         role_ends: Vec::new(),
         disabled: false,
         left: None,
+        seen: false,
         subject: None,
         email: None,
     }
@@ -161,6 +162,7 @@ on_every_store! {
             avatar: None,
             email: None,
             asked_at: None,
+            seen: false,
         };
         store.upsert_person(identified(Some("韩梅梅")), at(0)).await.unwrap();
         assert_eq!(found(store, &of("ww", term("梅"))).await, ["mei"]);

@@ -107,6 +107,7 @@ impl Fixture {
             role_ends: Vec::new(),
             disabled: false,
             left: None,
+            seen: false,
             subject: None,
             email: None,
         };

@@ -113,6 +113,7 @@ fn newcomer(id: &str) -> IdentifiedPerson {
         avatar: none.clone(),
         email: none,
         asked_at: None,
+        seen: false,
     }
 }
 

@@ -8,3 +8,4 @@ mod leaving;
 mod plans;
 mod renaming;
 mod scene;
+mod watch;

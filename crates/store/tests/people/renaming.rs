@@ -24,6 +24,7 @@ fn identified(id: &str) -> IdentifiedPerson {
         avatar: None,
         email: Some("other@example.com".to_owned()),
         asked_at: None,
+        seen: false,
     }
 }
 

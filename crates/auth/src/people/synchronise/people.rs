@@ -7,7 +7,7 @@ use deskpass_platform::{Department, DirectoryDepartment, Profile};
 use deskpass_store::LeftOutcome;
 use tokio::task::JoinSet;
 
-use super::super::leaver::{departure, departure_of, is_back};
+use super::super::leaver::{departure, departure_of, is_back, shows_member, was_visible};
 use super::super::leaver_guard::is_too_many;
 use super::super::pace::{LookupPurpose, Pace};
 use super::listing::{ListedMember, Listing};
@@ -30,6 +30,11 @@ struct Lookups {
     pace: Pace,
     remaining: u32,
     failures: usize,
+    /// How many people are missing from the listing.
+    missing: usize,
+    /// How many of them the platform said something about, and how many of those left.
+    answered: usize,
+    left: usize,
     /// The last person of the synchronisation before, if there were more than it could look up.
     after: Option<String>,
     /// The last person who was looked up.
@@ -38,7 +43,8 @@ struct Lookups {
 
 impl Lookups {
     fn new(remaining: u32, after: Option<String>) -> Self {
-        Self { pace: Pace::per_second(LOOKUPS_PER_SECOND), remaining, failures: 0, after, last: None }
+        let pace = Pace::per_second(LOOKUPS_PER_SECOND);
+        Self { pace, remaining, failures: 0, missing: 0, answered: 0, left: 0, after, last: None }
     }
 
     /// Takes a lookup of a person, who come in the order of their keys; `false` if it is not the person's turn.
@@ -50,6 +56,16 @@ impl Lookups {
         self.remaining -= 1;
         self.last = Some(id.to_owned());
         true
+    }
+
+    /// How many of those who were not looked up left as well, if most likely too many did: there are limits to lookups, so that those
+    /// who were found may be few of all employees.
+    fn expected_others(&self) -> usize {
+        if !is_too_many(self.left, self.answered) {
+            return 0;
+        }
+        let others = self.missing.saturating_sub(self.answered);
+        others.saturating_mul(self.left).checked_div(self.answered).unwrap_or(0)
     }
 
     /// Where the next synchronisation goes on; `None` at the beginning.
@@ -89,8 +105,9 @@ impl Auth {
             run.note(SyncStep::People, done, None);
             self.renew(&mut run.lease).await?;
         }
+        let expected_others = lookups.expected_others();
         run.missing_after = lookups.next_after();
-        self.lock_leavers(run, present).await
+        self.lock_leavers(run, expected_others, present).await
     }
 
     /// Follows one employee; returns why they must be locked, if so, and when the platform was asked.
@@ -144,6 +161,7 @@ impl Auth {
         lookups: &mut Lookups,
         run: &mut SyncRun<'_>,
     ) -> Result<Option<(LeftReason, Timestamp)>, Error> {
+        lookups.missing += 1;
         if !lookups.take(person.key.id()) {
             return Ok(None);
         }
@@ -151,8 +169,14 @@ impl Auth {
         let asked_at = self.clock.now();
         match self.paced_profile(&person.employee_id, LookupPurpose::Other, &mut lookups.pace).await {
             Ok(profile) => {
+                if shows_member(&profile) && !was_visible(person) && !run.options.dry_run {
+                    self.store.mark_seen(person.key.clone()).await?;
+                }
+                let departure = departure_of(person, profile.status);
                 lookups.failures = 0;
-                Ok(departure_of(person, profile.status).map(|why| (why, asked_at)))
+                lookups.answered += 1;
+                lookups.left += usize::from(departure.is_some());
+                Ok(departure.map(|why| (why, asked_at)))
             }
             Err(Error::Internal(InternalError::Platform(error))) => {
                 tracing::info!(employee = %person.key, %error, "could not ask the platform about an employee");
@@ -163,12 +187,14 @@ impl Auth {
         }
     }
 
-    /// Locks those who left, unless they are so many that the platform's answers are not believed.
-    async fn lock_leavers(&self, run: &mut SyncRun<'_>, present: usize) -> Result<(), Error> {
+    /// Locks those who left, unless they, with others who are expected to have left as well, are so many that the platform's answers are
+    /// not believed.
+    async fn lock_leavers(&self, run: &mut SyncRun<'_>, expected_others: usize, present: usize) -> Result<(), Error> {
         let leaving = run.leavers.len();
-        if !run.options.force && is_too_many(leaving, present) {
+        if !run.options.force && is_too_many(leaving.saturating_add(expected_others), present) {
             tracing::error!(
                 leaving,
+                expected_others,
                 "too many people seem to have left at once, so nobody is locked out: check the application's range at \
                  the platform, then run `deskpass sync --dry-run` and `deskpass sync --force`"
             );
@@ -201,7 +227,8 @@ fn changed_record(listing: &Listing, person: &Person, report: &mut SyncReport) -
     reconcile_department(person, &mut who);
     let fields = changed_fields(person, &who);
     if fields.is_empty() {
-        return None;
+        // That the application sees the person is no change of the record to a reader.
+        return Some(who).filter(|who| who.seen && !was_visible(person));
     }
     report.updated.push(UpdatedPerson { employee: person.key.clone(), name: person.name.clone(), fields });
     Some(who)
@@ -240,5 +267,17 @@ mod tests {
         assert!(!failing.take("c"));
         assert_eq!(failing.next_after().as_deref(), Some("b"), "the platform is down");
         assert_eq!(Lookups::new(0, Some("b".to_owned())).next_after().as_deref(), Some("b"), "none were possible");
+    }
+
+    #[tokio::test]
+    async fn those_who_could_not_be_looked_up_are_expected_to_be_like_the_others() {
+        let others =
+            |missing, answered, left| Lookups { missing, answered, left, ..Lookups::new(0, None) }.expected_others();
+        assert_eq!(others(6_000, 1_000, 1_000), 5_000, "all of them left");
+        assert_eq!(others(6_000, 1_000, 500), 2_500);
+        assert_eq!(others(6_000, 1_000, 200), 0, "a fifth is believed");
+        assert_eq!(others(6_000, 1_000, 0), 0, "a range of single members, who are in no list");
+        assert_eq!(others(6_000, 5, 5), 0, "few say nothing about others");
+        assert_eq!(others(8, 8, 8), 0, "everyone was looked up");
     }
 }
