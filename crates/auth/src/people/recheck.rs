@@ -243,7 +243,9 @@ impl Auth {
     /// Counts people who were checked, with whether they left; returns the guard. Sign-ins count at the same time.
     async fn count_in_guard(&self, counts: &[(Timestamp, bool)]) -> Result<LeaverGuard, Error> {
         let count = |mut state: RecheckState| {
-            counts.iter().for_each(|(asked_at, is_leaving)| state.guard.count(*asked_at, *is_leaving));
+            for (asked_at, is_leaving) in counts {
+                state.guard.count(*asked_at, *is_leaving);
+            }
             state
         };
         Ok(self.change_chore_state(Chore::Recheck, count).await?.guard)

@@ -22,8 +22,9 @@ impl Auth {
             }
             QuestionKind::Caller => {
                 let wrong_number = how == QuestionRefusal::WrongNumber;
-                let (asked, asker) = (asked.id().to_owned(), shown.employee_id.clone());
-                (NoticeSubject::CallerRefused, NoticeAbout::Caller { asked, asker, wrong_number }, wrong_number)
+                let asker = shown.employee_id.clone();
+                let about = NoticeAbout::Caller { asked: asked.id().to_owned(), asker, wrong_number };
+                (NoticeSubject::CallerRefused, about, wrong_number)
             }
         };
         let mut notices = Vec::new();

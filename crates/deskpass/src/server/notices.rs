@@ -242,8 +242,8 @@ mod tests {
 
     #[test]
     fn identifiers_with_blanks_are_shown_whole() {
-        let (asked, asker) = ("ada lovelace".to_owned(), "agent 01".to_owned());
-        let about = NoticeAbout::Caller { asked, asker, wrong_number: false };
+        let asker = "agent 01".to_owned();
+        let about = NoticeAbout::Caller { asked: "ada lovelace".to_owned(), asker, wrong_number: false };
         let text = rendered(NoticeSubject::CallerRefused, about);
         assert!(text.contains("they claimed to be: ada lovelace (asked by agent 01) ("), "{text}");
         assert!(text.contains("：ada lovelace，由 agent 01 发起（"), "{text}");

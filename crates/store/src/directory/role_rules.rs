@@ -119,8 +119,8 @@ impl Store {
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<RuleRolesOutcome> {
-        let rules = self.access_rules().await?;
-        let (person, roles) = (evaluation.key.clone(), evaluation.roles(rules.role_rules(evaluation.key.corp())));
+        let access = self.access_rules().await?;
+        let (person, roles) = (evaluation.key.clone(), evaluation.roles(access.role_rules(evaluation.key.corp())));
         let given = self.database.read(move |sql| Ok(by_rule(&origins(sql, &person)?))).await?;
         if given == roles {
             return Ok(RuleRolesOutcome::default());

@@ -98,6 +98,7 @@ fn is_busy(error: &PlatformError) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
 
