@@ -37,3 +37,15 @@ fn ticks() -> &'static AtomicU32 {
         ticks
     })
 }
+
+/// Otherwise every promise about time would seem to be kept.
+#[test]
+fn a_stopwatch_runs() {
+    let watch = Stopwatch::start();
+    let mut looks = 0;
+    while watch.elapsed() < TICK * 10 {
+        assert!(looks < 10_000, "it stands still");
+        std::thread::sleep(TICK);
+        looks += 1;
+    }
+}

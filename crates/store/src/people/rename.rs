@@ -77,8 +77,8 @@ impl Store {
     /// Records that a person has another identifier now: the new record gets the roles, the subject, the email address, the links and the
     /// agent record of the old one, but no password, device, recovery code or known browser, which are deleted: if there was a password
     /// or a device, another one needs a setup code. If the holder of the new identifier has left, that was another person, of whom nothing
-    /// stays. The old record is left from then on, and its sessions end; and logs it. `false`, with no change, when there is no such person. If it was recorded before,
-    /// nothing changes.
+    /// stays. The old record counts as left from then on, and its sessions end. The change is logged. `false`, with no change, when there
+    /// is no such person. If it was recorded before, nothing changes.
     pub async fn rename_person(&self, renaming: Renaming) -> Result<bool> {
         self.database.write(move |tx| rename(tx, &renaming)).await
     }
