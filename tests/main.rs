@@ -48,6 +48,7 @@ mod data_platform;
 mod departments;
 mod dependencies;
 mod device_owners;
+mod direct_answers;
 mod disabled;
 mod disk_full;
 mod durability;

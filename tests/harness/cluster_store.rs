@@ -8,6 +8,8 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage};
 use url::Url;
 
+use super::FaultProxy;
+
 /// A store for one test. All nodes with these settings form one cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct ClusterStore {
@@ -29,6 +31,26 @@ impl ClusterStore {
             ("shared.prefix", &self.prefix),
             ("shared.timeout", shared),
         ]
+    }
+
+    /// The same store, reached through proxies. Its own queries go through them, too.
+    pub(crate) fn through(&self, postgres: Option<&FaultProxy>, redis: Option<&FaultProxy>) -> Self {
+        let led = |address: &str, proxy: Option<&FaultProxy>| {
+            let Some(proxy) = proxy else { return address.to_owned() };
+            let (mut url, (host, port)) = (Url::parse(address).unwrap(), proxy.address().rsplit_once(':').unwrap());
+            url.set_host(Some(host)).unwrap();
+            url.set_port(port.parse().ok()).unwrap();
+            url.into()
+        };
+        Self { store: led(&self.store, postgres), shared: led(&self.shared, redis), ..self.clone() }
+    }
+
+    /// Host and port of PostgreSQL and of Redis.
+    pub(crate) fn addresses(&self) -> [String; 2] {
+        [&self.store, &self.shared].map(|address| {
+            let url = Url::parse(address).unwrap();
+            format!("{}:{}", url.host_str().unwrap(), url.port().unwrap())
+        })
     }
 
     /// The rows that a query returns, each row's columns joined by `|`.

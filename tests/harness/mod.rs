@@ -7,6 +7,7 @@ mod client;
 mod cluster_store;
 mod download;
 mod faketime;
+mod fault_proxy;
 mod messenger;
 mod oidc;
 mod openapi_check;
@@ -31,6 +32,7 @@ pub(crate) use client::{Client, Response, request};
 pub(crate) use cluster_store::ClusterStore;
 pub(crate) use download::Download;
 pub(crate) use faketime::FakeClock;
+pub(crate) use fault_proxy::{Fault, FaultProxy, Fired, Trigger};
 pub(crate) use messenger::{Messenger, message_text, on_platform, platform_kind};
 pub(crate) use oidc::{
     ALL_SCOPES, Authorization, LogoutAnswer, OidcBrowser, OidcClient, Receiver, Returned, Tokens, decoded, oauth_error,

@@ -51,6 +51,7 @@ pub(crate) use value::SqlValue;
 use erased::{ReadWork, WriteWork, erase_read, erase_write};
 
 use crate::cache::Cache;
+use crate::if_cached::leave_cache;
 use crate::{ChainKeys, Result};
 
 /// The location of the data.
@@ -106,6 +107,7 @@ impl Database {
     }
 
     async fn read_erased(&self, query: ReadWork) -> Result<()> {
+        leave_cache().await;
         let began = Instant::now();
         let done = match &self.backend {
             Backend::Sqlite(database) => database.readers.read(query).await,
@@ -127,6 +129,7 @@ impl Database {
     }
 
     async fn write_erased(&self, work: WriteWork) -> Result<()> {
+        leave_cache().await;
         let began = Instant::now();
         let done = match &self.backend {
             Backend::Sqlite(database) => database.writer.run(work).await,

@@ -17,6 +17,7 @@ mod data_platform;
 mod deny_list;
 mod directory;
 mod error;
+mod if_cached;
 mod ip_rules;
 mod links;
 mod locks;
@@ -72,6 +73,7 @@ pub use directory::{
 };
 pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};
+pub use if_cached::if_cached;
 pub use links::IdentityLink;
 pub use login_log::{
     AuditEvent, ChainKeys, InvalidReceipt, KeyCheckState, KeyForgetting, KeyState, KeySwitch, KnownKeys, LogEntry,

@@ -1,5 +1,6 @@
 //! Dispatches every request: finds its route, runs the handler, and renders the response.
 
+mod direct;
 mod error_pages;
 mod navigation;
 mod request_ids;
@@ -19,6 +20,7 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use tracing::Instrument as _;
 
+use self::direct::DirectRoutes;
 use self::navigation::{is_navigation, is_prefetch};
 use self::request_ids::{REQUEST_ID, RequestIds};
 use crate::App;
@@ -45,6 +47,7 @@ pub(crate) struct Dispatcher {
     headers: HeaderMap,
     /// HSTS, where browsers reach the service by https.
     strict_transport: Option<HeaderValue>,
+    direct: DirectRoutes,
 }
 
 /// For a year. Subdomains are not included, since they belong to other services.
@@ -79,7 +82,8 @@ impl Dispatcher {
             path: route.path,
             is_limited: route.limit != RateLimit::Unlimited,
         }));
-        Self { ids: RequestIds::new(app), hosts, table, route_metrics, paths, headers, strict_transport }
+        let direct = DirectRoutes::new(&table, &headers, strict_transport.as_ref());
+        Self { ids: RequestIds::new(app), hosts, table, route_metrics, paths, headers, strict_transport, direct }
     }
 
     /// Responds to a request. Every response gets its envelope, its headers, and its entry in the metrics here.
@@ -90,7 +94,7 @@ impl Dispatcher {
         let watch = Stopwatch::start();
         let matched = self.match_route(app, peer, &request);
         let span = matched.trace.span();
-        if !self.accepts_host(&request) {
+        if !self.accepts_host(request.headers().get(header::HOST).map(HeaderValue::as_bytes)) {
             return span.in_scope(|| self.finish(app, ApiError::UnknownHost.into_response(), matched, &watch));
         }
         let running = self.run(app, &matched, peer, request.map(Body::new)).instrument(span.clone());
@@ -102,6 +106,7 @@ impl Dispatcher {
     /// Responds to a request with a malformed head. No part of the head is trusted, and the connection is closed.
     pub(crate) fn reject_malformed(&self, app: &App, peer: IpAddr, malformed: MalformedHead) -> Response {
         let (reference, id) = self.ids.next_id();
+        let id = request_ids::header(id);
         let (language, trace) = (app.settings.default_language, RequestTrace::new(reference));
         let origin = RequestOrigin { peer, forwarded: Vec::new() };
         let (rows, path_params, route): (&[usize], _, _) = (&[], Vec::new(), None);
@@ -127,7 +132,7 @@ impl Dispatcher {
             }
             add_security_headers(response.headers_mut());
         }
-        self.record(&matched, response.status(), watch.elapsed());
+        self.record(matched.route.map(|(row, _)| row), response.status(), watch.elapsed(), matched.id());
         response.headers_mut().insert(REQUEST_ID, matched.id);
         if let Some(strict) = &self.strict_transport {
             response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, strict.clone());
@@ -140,11 +145,10 @@ impl Dispatcher {
     }
 
     /// Whether the host of a request is accepted: in production always, since addresses and origins come from the settings.
-    fn accepts_host<B>(&self, request: &Request<B>) -> bool {
+    fn accepts_host(&self, host: Option<&[u8]>) -> bool {
         let Some(hosts) = &self.hosts else { return true };
         // Browsers always send a host. An absolute target names the same host: other requests were rejected before.
-        let host = request.headers().get(header::HOST);
-        host.is_none_or(|host| host.to_str().is_ok_and(|host| hosts.contains(host)))
+        host.is_none_or(|host| str::from_utf8(host).is_ok_and(|host| hosts.contains(host)))
     }
 
     /// Finds the route of a request.
@@ -160,10 +164,10 @@ impl Dispatcher {
         let mut routes = rows.iter().filter_map(|row| Some((*row, self.table.get(*row)?)));
         let route = routes.find(|(_, route)| route.method == method && !(head && route.has_side_effects));
         let is_visit = route.is_some_and(|(_, route)| route.is_visited) && pages::prefers_html(request.headers());
-        let (reference, id) = self.ids.id_for(request.headers());
+        let (reference, id) = self.ids.id_for(request.headers().get(REQUEST_ID).map(HeaderValue::as_bytes));
         let forwarded = request.headers().get_all(X_FORWARDED_FOR).iter().cloned().collect();
         MatchedRequest {
-            id,
+            id: request_ids::header(id),
             origin: RequestOrigin { peer, forwarded },
             trace: RequestTrace::of_request(reference, request.headers()),
             language: language::preferred(request.headers(), app.settings.default_language),
@@ -239,7 +243,7 @@ impl Dispatcher {
         *response.body_mut() = Body::from(if matched.is_oauth {
             oauth_body(error, error_body.status, matched.trace.reference)
         } else {
-            envelope::error_envelope(&error_body, matched.id())
+            envelope::error_envelope(&error_body, matched.id()).into()
         });
     }
 
@@ -249,11 +253,11 @@ impl Dispatcher {
     }
 
     /// Counts and logs a response under its row of the table. The requested path is not logged, since it may contain a token.
-    fn record(&self, matched: &MatchedRequest<'_>, status: StatusCode, elapsed: Duration) {
-        self.route_metrics.record_response(matched.route.map(|(row, _)| row), status, elapsed);
-        let route = matched.route.map_or("other", |(_, route)| route.path);
+    fn record(&self, row: Option<usize>, status: StatusCode, elapsed: Duration, request_id: &str) {
+        self.route_metrics.record_response(row, status, elapsed);
+        let route = row.and_then(|row| self.table.get(row)).map_or("other", |route| route.path);
         let micros = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-        tracing::debug!(route, status = status.as_u16(), micros, request_id = matched.id(), "answered");
+        tracing::debug!(route, status = status.as_u16(), micros, request_id, "answered");
     }
 }
 

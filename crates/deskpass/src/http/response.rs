@@ -1,6 +1,7 @@
 //! The responses of handlers: the envelope, error bodies, redirects, pictures.
 
 mod describe;
+mod direct;
 pub(crate) mod envelope;
 mod error_body;
 mod error_page;
@@ -13,6 +14,7 @@ mod schema;
 mod set_cookie;
 
 pub(crate) use describe::{DescribeOutput, OutputSpec, SuccessBody, described_responses};
+pub(crate) use direct::DirectReply;
 pub(crate) use envelope::{FlatReply, NegativeReply, Outcome, RenderedReply, Reply};
 pub(crate) use error_body::{ErrorBody, ErrorContext};
 pub(crate) use error_page::ErrorPageCause;

@@ -8,9 +8,14 @@ use deskpass_core::Rate;
 use futures_util::future::BoxFuture;
 use hyper::Method;
 
+use crate::App;
 use crate::config::Limits;
 use crate::http::handler::{DescribedHandler, OperationSpec};
-use crate::http::request::{RequestContext, RequiredAccess};
+use crate::http::request::{DirectRequest, RequestContext, RequiredAccess};
+use crate::http::response::DirectReply;
+
+/// The answer to a frequent request whose data is in memory; `None` leaves the request to the ordinary handler.
+pub(crate) type DirectHandler = fn(&App, &DirectRequest<'_>) -> Option<DirectReply>;
 
 /// A row of the table.
 pub struct Route {
@@ -36,6 +41,8 @@ pub struct Route {
     pub(crate) refusals: &'static [u16],
     /// Describes what the handler reads and replies with.
     pub(crate) describe: fn(&mut OperationSpec),
+    /// Answers a request at once if everything that it needs is in memory.
+    pub(crate) direct: Option<DirectHandler>,
     pub(crate) handler: Box<dyn Fn(Request, RequestContext) -> BoxFuture<'static, Response> + Send + Sync>,
 }
 
@@ -83,6 +90,7 @@ impl Route {
             summary: [""; 2],
             refusals: &[],
             describe: H::describe,
+            direct: None,
             handler,
         }
     }
@@ -90,6 +98,12 @@ impl Route {
     /// Limits how often a client may call it.
     pub(crate) fn limit(self, limit: RateLimit) -> Self {
         Self { limit, ..self }
+    }
+
+    /// Answers most requests with this function, without the HTTP library. It must answer as the handler does, or leave the
+    /// request to it.
+    pub(crate) fn direct(self, direct: DirectHandler) -> Self {
+        Self { direct: Some(direct), ..self }
     }
 
     /// Marks a GET that changes something.

@@ -42,6 +42,12 @@ impl ConnectionActivity {
         }
     }
 
+    /// Records a response that started and ended at once.
+    pub(super) fn record_direct_response(&self) {
+        self.0.toggles.fetch_add(2, Ordering::Relaxed);
+        self.mark_waiting();
+    }
+
     /// The number of starts and ends of responses.
     pub(super) fn toggles(&self) -> usize {
         self.0.toggles.load(Ordering::Relaxed)

@@ -74,17 +74,30 @@ pub(super) struct CheckedReader {
     fault: Option<FramingError>,
     /// Whether a read waits for a response.
     waiting: bool,
+    /// Whether the last read returned one complete request and nothing else.
+    read_whole_request: bool,
 }
 
 impl CheckedReader {
     pub(super) fn new(stream: ClientStream, tracker: RequestTracker) -> Self {
         let (framing, buffered) = (Framing::default(), Vec::new());
-        Self { stream, tracker, framing, buffered, passed: 0, fault: None, waiting: false }
+        Self { stream, tracker, framing, buffered, passed: 0, fault: None, waiting: false, read_whole_request: false }
     }
 
     /// Whether a part of a request has arrived and the rest has not.
     pub(super) fn is_partial(&self) -> bool {
         !self.buffered.is_empty() && !self.framing.is_offered()
+    }
+
+    /// Whether the last read returned one complete request, and all requests before it were answered.
+    pub(super) fn has_read_only_request(&self) -> bool {
+        self.read_whole_request && self.tracker.is_done_with(self.framing.heads.saturating_sub(1))
+    }
+
+    /// Counts a request that the HTTP library does not see.
+    pub(super) fn count_direct_request(&self) {
+        let _ = self.tracker.begin();
+        self.tracker.end();
     }
 
     /// Wakes a read that waited for a response, once the response is there.
@@ -97,7 +110,7 @@ impl CheckedReader {
 
     /// Reads checked bytes.
     pub(super) fn poll_read(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        self.waiting = false;
+        (self.waiting, self.read_whole_request) = (false, false);
         loop {
             if self.passed > 0 {
                 self.hand_out(buffer);
@@ -134,7 +147,9 @@ impl CheckedReader {
     /// Checks the bytes just read into a buffer, and takes back those that may not be read yet. Returns whether any are left.
     fn keep_back(&mut self, buffer: &mut ReadBuf<'_>, before: usize) -> bool {
         let read = buffer.filled().get(before..).unwrap_or_default();
+        let heads = self.framing.heads;
         let (passed, verdict) = self.framing.pass(read);
+        self.read_whole_request = self.framing.heads == heads + 1 && self.framing.is_between_requests();
         if passed < read.len() {
             self.buffered.extend_from_slice(read.get(passed..).unwrap_or_default());
             buffer.set_filled(before + passed);

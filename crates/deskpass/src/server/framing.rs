@@ -86,6 +86,11 @@ impl Framing {
         self.state == FramingState::Offered
     }
 
+    /// Whether the next byte begins a request.
+    pub(super) fn is_between_requests(&self) -> bool {
+        self.state == FramingState::Head && self.searched == 0
+    }
+
     /// Continues with HTTP.
     pub(super) fn decline(&mut self) {
         if self.is_offered() {

@@ -14,6 +14,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::activity::ConnectionActivity;
 use super::checked_reader::CheckedReader;
+use super::direct_path::DirectPath;
 use crate::config::Server;
 
 /// The timeouts of a connection.
@@ -50,6 +51,9 @@ pub(super) struct TimeoutStream {
     timer: Pin<Box<Sleep>>,
     /// Whether the timer will wake the connection's task, which never changes.
     timer_armed: bool,
+    direct: DirectPath,
+    /// The number of starts and ends of responses when everything written had last been flushed.
+    flushed_toggles: usize,
 }
 
 /// What a read waits for, and since when.
@@ -65,7 +69,12 @@ enum ReadWait {
 }
 
 impl TimeoutStream {
-    pub(super) fn new(reader: CheckedReader, timeouts: ConnectionTimeouts, activity: ConnectionActivity) -> Self {
+    pub(super) fn new(
+        reader: CheckedReader,
+        timeouts: ConnectionTimeouts,
+        activity: ConnectionActivity,
+        direct: DirectPath,
+    ) -> Self {
         let now = Instant::now();
         // A client opens a connection to send a request, so a new connection gets the timeout of a head.
         let (waiting, timer) =
@@ -79,6 +88,8 @@ impl TimeoutStream {
             write_blocked_since: None,
             timer,
             timer_armed: false,
+            direct,
+            flushed_toggles: 0,
         }
     }
 
@@ -148,6 +159,32 @@ impl TimeoutStream {
         ready!(self.poll_timed_out(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
+
+    /// Answers what was just read into a buffer, if it is a request that can be answered directly, and removes it from there. The
+    /// HTTP library must be idle: nothing of an earlier response may be in its buffers.
+    fn answer_directly(&mut self, buffer: &mut ReadBuf<'_>, before: usize) -> bool {
+        let toggles = self.activity.toggles();
+        let is_idle = toggles.is_multiple_of(2) && toggles == self.flushed_toggles;
+        let request = buffer.filled().get(before..).unwrap_or_default();
+        if !is_idle || !self.reader.has_read_only_request() || !self.direct.answer(request) {
+            return false;
+        }
+        buffer.set_filled(before);
+        self.reader.count_direct_request();
+        self.activity.record_direct_response();
+        true
+    }
+
+    /// Sends the rest of a direct answer. Nothing else is read or written before.
+    fn poll_send_direct(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.direct.is_sending() {
+            return Poll::Ready(Ok(()));
+        }
+        let sent = self.direct.poll_send(&mut self.reader.stream, context);
+        ready!(self.wrote(context, sent))?;
+        self.flushed_toggles = self.activity.toggles();
+        Poll::Ready(Ok(()))
+    }
 }
 
 impl AsyncRead for TimeoutStream {
@@ -157,9 +194,15 @@ impl AsyncRead for TimeoutStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        this.update_phase();
         let before = buffer.filled().len();
-        let read = this.reader.poll_read(context, buffer);
+        let read = loop {
+            ready!(this.poll_send_direct(context))?;
+            this.update_phase();
+            let read = this.reader.poll_read(context, buffer);
+            if !this.answer_directly(buffer, before) {
+                break read;
+            }
+        };
         let begun = buffer.filled().len() > before || this.reader.is_partial();
         if begun && matches!(this.waiting, ReadWait::Idle(_)) {
             this.waiting = ReadWait::Head(None);
@@ -174,13 +217,19 @@ impl AsyncRead for TimeoutStream {
 
 impl AsyncWrite for TimeoutStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.poll_send_direct(context))?;
         let written = Pin::new(&mut self.reader.stream).poll_write(context, bytes);
         self.wrote(context, written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_send_direct(context))?;
         let mut flushed = Pin::new(&mut self.reader.stream).poll_flush(context);
         self.update_phase();
+        if matches!(flushed, Poll::Ready(Ok(()))) {
+            // hyper flushes only what it has written completely.
+            self.flushed_toggles = self.last_toggles;
+        }
         if self.reader.stream.is_buffered() {
             // TLS accepts bytes that the client does not, and only the flush has to wait for it.
             flushed = self.wrote(context, flushed);
@@ -195,6 +244,7 @@ impl AsyncWrite for TimeoutStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_send_direct(context))?;
         self.reader.discard(context);
         let closed = Pin::new(&mut self.reader.stream).poll_shutdown(context);
         // With TLS, buffered bytes and the last record must be written first.

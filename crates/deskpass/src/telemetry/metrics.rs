@@ -28,6 +28,7 @@ pub(crate) struct Metrics {
     pub(crate) reserve_connections: Counter,
     /// Requests whose proxy is not trusted.
     pub(crate) untrusted_proxy_requests: Counter,
+    pub(crate) direct_responses: Counter,
     /// Messages that were sent on sockets.
     pub(crate) socket_messages: Counter,
     socket_closes: [(u16, Counter); CLOSE_CODES.len()],
@@ -106,6 +107,7 @@ impl Metrics {
             evicted_connections: plain(metric::CONNECTIONS_EVICTED),
             reserve_connections: plain(metric::CONNECTIONS_RESERVE),
             untrusted_proxy_requests: plain(metric::UNTRUSTED_PROXY),
+            direct_responses: plain(metric::DIRECT_RESPONSES),
             socket_messages: plain(metric::SOCKET_MESSAGES),
             socket_closes: CLOSE_CODES
                 .map(|code| (code, registry.counter(metric::SOCKETS_CLOSED, [&*code.to_string()]))),

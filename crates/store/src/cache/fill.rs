@@ -9,6 +9,7 @@ use quick_cache::{DefaultHashBuilder, UnitWeighter};
 use tokio::time::timeout;
 
 use super::Cache;
+use crate::if_cached::leave_cache;
 
 /// How long a request waits for another request that reads the same entry. After that it bypasses the cache, so that one
 /// hanging read does not delay the others.
@@ -57,6 +58,7 @@ impl Cache {
             if let Some(value) = entries.get(key) {
                 return CacheLookup::Hit(value);
             }
+            leave_cache().await;
             match timeout(FILL_TIMEOUT, entries.get_value_or_guard_async(key)).await {
                 // The other request passes its value on even if the key was removed meanwhile. Only what is in the cache counts.
                 Ok(Ok(_)) => {}

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use deskpass_auth::{ActiveUser, PartialOrFull, TokenHolder};
 use deskpass_core::ClientInfo;
+use deskpass_store::if_cached;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,8 +12,8 @@ use crate::App;
 use crate::config::Language;
 use crate::http::auth::token_info;
 use crate::http::error::ApiError;
-use crate::http::request::{FormOrJson, FromFields, IntrospectScope, JsonBody, Service};
-use crate::http::response::{FlatReply, NegativeReply, RenderedReply, Reply, RoleName};
+use crate::http::request::{DirectRequest, FormOrJson, FromFields, IntrospectScope, JsonBody, Service};
+use crate::http::response::{DirectReply, FlatReply, NegativeReply, RenderedReply, Reply, RoleName};
 
 /// The token to verify.
 #[derive(Debug, FromFields)]
@@ -30,6 +31,14 @@ pub(crate) async fn verify(
 ) -> Result<Result<RenderedReply<token_info::Verified>, NegativeReply>, ApiError> {
     let caller = token_info::if_valid(app.auth.authenticate(&input.token, input.from).await)?;
     Ok(caller.map(|ActiveUser(holder)| token_info::verified(&holder)).ok_or(NegativeReply("{\"valid\":false}")))
+}
+
+/// The same at once, for a valid token whose session is in memory.
+pub(crate) fn verify_directly(app: &App, request: &DirectRequest<'_>) -> Option<DirectReply> {
+    let input: VerifyBody = request.json(app)?;
+    let holder = if_cached(app.auth.authenticate(&input.token, input.from))?.ok()?;
+    let ActiveUser(holder) = holder.into_active_user().ok()?;
+    Some(token_info::verified(&holder).into())
 }
 
 /// The token to inspect.
@@ -58,6 +67,14 @@ pub(crate) async fn introspect(
 /// Returns the current user.
 pub(crate) async fn me(ActiveUser(holder): ActiveUser) -> RenderedReply<token_info::Me> {
     token_info::me(&holder)
+}
+
+/// The same at once, for a valid token whose session is in memory.
+pub(crate) fn me_directly(app: &App, request: &DirectRequest<'_>) -> Option<DirectReply> {
+    let token = request.bearer_token().filter(|_| request.is_without_body())?;
+    let holder = if_cached(app.auth.authenticate(token, Some(request.client)))?.ok()?;
+    let ActiveUser(holder) = holder.into_active_user().ok()?;
+    Some(token_info::me(&holder).into())
 }
 
 /// A change that was made, with a message for the user.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use deskpass_core::Reference;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{HeaderName, HeaderValue};
 
 use crate::App;
 
@@ -36,14 +36,14 @@ impl RequestIds {
         Self { seed, next: AtomicU64::new(1) }
     }
 
-    pub(super) fn id_for(&self, headers: &HeaderMap) -> (Reference, HeaderValue) {
-        let plain = |id: &&HeaderValue| {
-            let id = id.as_bytes();
+    /// The reference and the id of a request that was sent with this id.
+    pub(super) fn id_for(&self, sent: Option<&[u8]>) -> (Reference, String) {
+        let plain = |id: &&[u8]| {
             let is_plain = id.iter().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(c));
             (1..=64).contains(&id.len()) && is_plain && !begins_like_reference(id)
         };
-        match headers.get(&REQUEST_ID).filter(plain) {
-            Some(id) => (self.next_reference().0, id.clone()),
+        match sent.filter(plain).and_then(|id| str::from_utf8(id).ok()) {
+            Some(id) => (self.next_reference().0, id.to_owned()),
             None => self.next_id(),
         }
     }
@@ -55,12 +55,17 @@ impl RequestIds {
         (Reference::new(low.wrapping_mul(REFERENCE_STEP).wrapping_add(self.seed)), number)
     }
 
-    pub(super) fn next_id(&self) -> (Reference, HeaderValue) {
+    pub(super) fn next_id(&self) -> (Reference, String) {
         let (reference, number) = self.next_reference();
         let mut id = String::with_capacity(32);
         id.extend(reference.digits());
         id.push('-');
         id.push_str(itoa::Buffer::new().format(number));
-        (reference, HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("unnamed")))
+        (reference, id)
     }
+}
+
+/// The value of the header for an id, which is always ASCII.
+pub(super) fn header(id: String) -> HeaderValue {
+    HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("unnamed"))
 }

@@ -6,6 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::response::Response;
 use deskpass_core::ClientInfo;
 use deskpass_core::oidc::{OAuthError, OAuthErrorCode, Parameters};
+use deskpass_store::if_cached;
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
@@ -16,7 +17,8 @@ use super::provider::Provider;
 use super::reply::json_text;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::{DescribeInput, OAuthForm, RequestContext, bearer_token, client_ip};
+use crate::http::request::{DescribeInput, DirectRequest, OAuthForm, RequestContext, bearer_token, client_ip};
+use crate::http::response::DirectReply;
 
 /// The token in the header, and the address of the client: no more, since programs call often. An error is for the handler, whose
 /// answer needs headers of its own.
@@ -41,6 +43,20 @@ pub(crate) async fn userinfo(Provider(app): Provider, origin: AllowedOrigin, sen
         Ok(token) => answer(&app, &token, sent.address).await,
         Err(error) => Err(error),
     })
+}
+
+/// The headers of the answer to a request without an origin.
+pub(crate) fn headers() -> HeaderMap {
+    let answer = AllowedOrigin::none().apply(json_text(""));
+    answer.into_parts().0.headers
+}
+
+/// The same at once, for a valid token that is in memory with its session. Pages of other origins need more headers.
+pub(crate) fn userinfo_directly(app: &App, request: &DirectRequest<'_>) -> Option<DirectReply> {
+    let token = request.bearer_token().filter(|_| request.is_without_body() && !request.has_origin())?;
+    // Without clients there is no such path, and no token either.
+    let claims = if_cached(app.auth.userinfo(token))?.ok()?;
+    Some(DirectReply::Oidc(claims))
 }
 
 /// The same for the token in the header or in the form.

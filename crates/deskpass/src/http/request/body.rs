@@ -17,7 +17,7 @@ use url::form_urlencoded;
 use crate::http::error::{ApiError, BadRequest};
 use crate::http::request::{BodySpec, DescribeInput, Fields, FromFields, InputSpec, RequestContext};
 
-const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A request with its complete body.
@@ -75,7 +75,7 @@ impl<T: FromFields> FromRequest<RequestContext> for JsonBody<T> {
             return Err(BadRequest::MediaType.into());
         }
         let bytes = read_body(request.into_body(), context, 0).await?;
-        Ok(Self(parse_json(&bytes)?.parse().map_err(BadRequest::Fields)?))
+        Ok(Self(parse_body(&bytes)?))
     }
 }
 
@@ -129,6 +129,11 @@ impl<T: FromFields> DescribeInput for FormOrJson<T> {
 fn is_of_type(headers: &HeaderMap, media_type: &str) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(media_type))
+}
+
+/// Parses and validates a JSON body.
+pub(crate) fn parse_body<T: FromFields>(bytes: &[u8]) -> Result<T, BadRequest> {
+    parse_json(bytes)?.parse().map_err(BadRequest::Fields)
 }
 
 fn parse_json(bytes: &[u8]) -> Result<Fields, BadRequest> {

@@ -3,12 +3,11 @@
 use std::marker::PhantomData;
 
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
 use crate::http::error::ApiError;
-use crate::http::response::{DescribeOutput, ErrorBody, OutputSpec, SuccessBody};
+use crate::http::response::{DescribeOutput, DirectReply, ErrorBody, OutputSpec, SuccessBody};
 
 /// A successful response: its payload, before it is put into the envelope.
 #[derive(Debug)]
@@ -93,6 +92,12 @@ impl<T> IntoResponse for RenderedReply<T> {
     }
 }
 
+impl<T> From<RenderedReply<T>> for DirectReply {
+    fn from(RenderedReply(envelope, _): RenderedReply<T>) -> Self {
+        Self::Envelope(envelope)
+    }
+}
+
 impl<T: JsonSchema> DescribeOutput for RenderedReply<T> {
     fn describe_output(spec: &mut OutputSpec) {
         spec.replies_with::<T>();
@@ -117,16 +122,16 @@ impl IntoResponse for Outcome {
 }
 
 /// Closes an envelope with the request id.
-pub(crate) fn close_envelope(mut envelope: Vec<u8>, request_id: &str) -> Bytes {
+pub(crate) fn close_envelope(mut envelope: Vec<u8>, request_id: &str) -> Vec<u8> {
     // A request id contains no character that JSON escapes.
     for part in [",\"request_id\":\"", request_id, "\"}"] {
         envelope.extend_from_slice(part.as_bytes());
     }
-    envelope.into()
+    envelope
 }
 
 /// The envelope of an error.
-pub(crate) fn error_envelope(error_body: &ErrorBody, request_id: &str) -> Bytes {
+pub(crate) fn error_envelope(error_body: &ErrorBody, request_id: &str) -> Vec<u8> {
     let mut envelope = serde_json::to_vec(error_body).unwrap_or_default();
     // The closing brace comes after the request id.
     envelope.pop();

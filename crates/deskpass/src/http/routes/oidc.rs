@@ -55,7 +55,7 @@ pub(super) fn provider_routes() -> Vec<Route> {
         Route::get("/oidc/authorize", Anyone, authorize::authorize).limit(Oidc).with_side_effects().visited(),
         Route::post("/oidc/authorize", Anyone, authorize::authorize_of_form).limit(Oidc).visited(),
         Route::post("/oidc/token", Anyone, token::token),
-        Route::get("/oidc/userinfo", Anyone, userinfo::userinfo),
+        Route::get("/oidc/userinfo", Anyone, userinfo::userinfo).direct(userinfo::userinfo_directly),
         Route::post("/oidc/userinfo", Anyone, userinfo::userinfo_of_form),
         Route::post("/oidc/revoke", Anyone, revoke::revoke),
         Route::post("/oidc/introspect", Anyone, introspect::introspect),

@@ -1,0 +1,153 @@
+//! Answers to frequent requests, written as bytes without the HTTP library.
+//!
+//! A program that serves people asks for the holder of a token again and again: `verify`, `me`, `userinfo`. With everything in
+//! memory, reading the request and writing the response by way of the library and of general handlers costs several times what the
+//! answer itself costs. So these routes have a second, direct handler, which answers a plain request or leaves it to the ordinary
+//! way. Both ways use the same functions, and a test compares their answers.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+
+use deskpass_core::{Timestamp, TraceParent};
+use hyper::StatusCode;
+use hyper::header::{HOST, HeaderMap, HeaderValue, STRICT_TRANSPORT_SECURITY};
+use jiff::fmt::rfc2822::DateTimePrinter;
+
+use super::request_ids::REQUEST_ID;
+use super::{Dispatcher, add_security_headers};
+use crate::App;
+use crate::http::oidc::userinfo;
+use crate::http::request::{DirectRequest, TRACE_PARENT, trace_span};
+use crate::http::response::{DirectReply, envelope};
+use crate::http::route::{DirectHandler, Route};
+use crate::telemetry::Stopwatch;
+
+/// The routes with a direct handler, and the beginnings of their responses.
+#[derive(Debug)]
+pub(super) struct DirectRoutes {
+    routes: Vec<DirectRoute>,
+    /// The head of an enveloped response up to the value of the request id.
+    envelope_head: Vec<u8>,
+    /// The same for OpenID Connect endpoints.
+    oidc_head: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct DirectRoute {
+    /// The first line of a request.
+    request_line: Vec<u8>,
+    row: usize,
+    handler: DirectHandler,
+}
+
+impl DirectRoutes {
+    pub(super) fn new(table: &[Route], envelope: &HeaderMap, strict_transport: Option<&HeaderValue>) -> Self {
+        let direct = |(row, route): (usize, &Route)| {
+            let request_line = format!("{} {} HTTP/1.1\r\n", route.method, route.path).into_bytes();
+            Some(DirectRoute { request_line, row, handler: route.direct? })
+        };
+        let mut oidc = userinfo::headers();
+        add_security_headers(&mut oidc);
+        Self {
+            routes: table.iter().enumerate().filter_map(direct).collect(),
+            envelope_head: response_head(envelope.clone(), strict_transport),
+            oidc_head: response_head(oidc, strict_transport),
+        }
+    }
+
+    fn find(&self, request: &[u8]) -> Option<&DirectRoute> {
+        self.routes.iter().find(|route| request.starts_with(&route.request_line))
+    }
+}
+
+/// The head of a successful response up to the value of the request id.
+fn response_head(mut headers: HeaderMap, strict_transport: Option<&HeaderValue>) -> Vec<u8> {
+    headers.extend(strict_transport.map(|strict| (STRICT_TRANSPORT_SECURITY, strict.clone())));
+    let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
+    for (name, value) in &headers {
+        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+            head.extend_from_slice(part);
+        }
+    }
+    head.extend_from_slice(REQUEST_ID.as_str().as_bytes());
+    head.extend_from_slice(b": ");
+    head
+}
+
+impl Dispatcher {
+    /// The response to a complete request whose framing was checked, if its route has a direct handler and that can answer it from
+    /// memory. `None`, without any effect, for every other request.
+    pub(crate) fn answer_directly(&self, app: &App, peer: IpAddr, request: &[u8]) -> Option<Vec<u8>> {
+        let route = self.direct.find(request)?;
+        // The last response of a connection has another head.
+        if app.is_draining() {
+            return None;
+        }
+        let watch = Stopwatch::start();
+        DirectRequest::read(app, peer, request, |request| {
+            if !self.accepts_host(request.values(&HOST).next()) {
+                return None;
+            }
+            let parent = request.only_value(&TRACE_PARENT).and_then(TraceParent::parse);
+            trace_span(parent.as_ref()).in_scope(|| {
+                let reply = (route.handler)(app, request)?;
+                let (_, id) = self.ids.id_for(request.values(&REQUEST_ID).next());
+                self.record(Some(route.row), StatusCode::OK, watch.elapsed(), &id);
+                app.metrics.direct_responses.increment(1);
+                Some(self.direct.render(reply, &id, app.auth.clock.machine()))
+            })
+        })
+    }
+}
+
+impl DirectRoutes {
+    /// The bytes of a response.
+    fn render(&self, reply: DirectReply, id: &str, now: Timestamp) -> Vec<u8> {
+        match reply {
+            DirectReply::Envelope(open) => {
+                response(&self.envelope_head, id, now, &envelope::close_envelope(open, id))
+            }
+            DirectReply::Oidc(claims) => response(&self.oidc_head, id, now, &claims),
+        }
+    }
+}
+
+fn response(head: &[u8], id: &str, now: Timestamp, body: &[u8]) -> Vec<u8> {
+    let mut length = itoa::Buffer::new();
+    let mut response = Vec::with_capacity(head.len() + id.len() + body.len() + 96);
+    for part in [head, id.as_bytes(), b"\r\ncontent-length: ", length.format(body.len()).as_bytes(), b"\r\ndate: "] {
+        response.extend_from_slice(part);
+    }
+    with_date(now, |date| response.extend_from_slice(date.as_bytes()));
+    response.extend_from_slice(b"\r\n\r\n");
+    response.extend_from_slice(body);
+    response
+}
+
+/// A second, and its text in a `Date` header.
+#[derive(Debug, Default)]
+struct DateText {
+    second: Option<i64>,
+    text: String,
+}
+
+thread_local! {
+    /// The text of the last second: most responses have the same date as the one before.
+    static DATE: RefCell<DateText> = RefCell::default();
+}
+
+/// Calls `write` with a time as the text of a `Date` header.
+fn with_date(now: Timestamp, write: impl FnOnce(&str)) {
+    let second = now.millis().div_euclid(1_000);
+    DATE.with_borrow_mut(|date| {
+        if date.second != Some(second) {
+            *date = DateText { second: Some(second), text: date_text(second).unwrap_or_default() };
+        }
+        write(&date.text);
+    });
+}
+
+fn date_text(second: i64) -> Option<String> {
+    let moment = jiff::Timestamp::from_second(second).ok()?;
+    DateTimePrinter::new().timestamp_to_rfc9110_string(&moment).ok()
+}

@@ -1,0 +1,379 @@
+//! A TCP proxy in front of PostgreSQL or Redis that fails in chosen ways at chosen moments. Without TLS, on this machine.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// How much of what a client sent is remembered.
+const TRANSCRIPT_BYTES: usize = 64 * 1024;
+
+/// What a client of PostgreSQL sends to commit.
+const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+
+/// What goes wrong, once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The connection ends before the server has the request.
+    CloseBefore,
+    /// The connection ends when the server has answered, without the answer.
+    CloseAfter,
+    /// The answer comes this much later.
+    Delay(Duration),
+    /// The server gets the request a second time, on a connection of its own.
+    Duplicate,
+}
+
+/// When it goes wrong.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Trigger {
+    /// A request contains these bytes.
+    Request(&'static [u8]),
+    /// A transaction of PostgreSQL, in which the client has sent these bytes, is being committed.
+    CommitOf(&'static [u8]),
+}
+
+/// Whether connections pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Passage {
+    Open,
+    /// Nothing passes in either direction, and no connection ends: a partition.
+    Cut,
+    /// Connections end, and new ones end at once.
+    Refused,
+}
+
+#[derive(Debug)]
+struct Rule {
+    fault: Fault,
+    trigger: Trigger,
+    fired: Fired,
+}
+
+#[derive(Debug)]
+struct ProxyState {
+    target: Mutex<String>,
+    passage: watch::Sender<Passage>,
+    /// Connections that began before a change of this number end.
+    generation: watch::Sender<u64>,
+    rules: Mutex<Vec<Rule>>,
+}
+
+/// The proxy. It ends with this value.
+#[derive(Debug)]
+pub(crate) struct FaultProxy {
+    address: String,
+    state: Arc<ProxyState>,
+    _tasks: JoinSet<()>,
+}
+
+/// How often a fault has happened.
+#[derive(Clone, Debug)]
+pub(crate) struct Fired(Arc<(AtomicUsize, watch::Sender<usize>)>);
+
+impl Fired {
+    fn new() -> Self {
+        Self(Arc::new((AtomicUsize::new(0), watch::channel(0).0)))
+    }
+
+    fn record(&self) {
+        let count = self.0.0.fetch_add(1, Ordering::SeqCst) + 1;
+        self.0.1.send_replace(count);
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.0.load(Ordering::SeqCst)
+    }
+
+    /// Waits until the fault has happened.
+    pub(crate) async fn happened(&self) {
+        let _ = self.0.1.subscribe().wait_for(|count| *count > 0).await;
+    }
+}
+
+impl FaultProxy {
+    /// A proxy that listens already; its target may come later.
+    pub(crate) async fn bind() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let state = Arc::new(ProxyState {
+            target: Mutex::default(),
+            passage: watch::channel(Passage::Open).0,
+            generation: watch::channel(0).0,
+            rules: Mutex::default(),
+        });
+        let mut tasks = JoinSet::new();
+        tasks.spawn(accept(listener, Arc::clone(&state)));
+        Self { address, state, _tasks: tasks }
+    }
+
+    /// A proxy in front of `target`, a host and a port.
+    pub(crate) async fn to(target: &str) -> Self {
+        let proxy = Self::bind().await;
+        proxy.lead_to(target);
+        proxy
+    }
+
+    /// Leads new connections to another target; existing ones end.
+    pub(crate) fn lead_to(&self, target: &str) {
+        target.clone_into(&mut self.state.target.lock().unwrap_or_else(PoisonError::into_inner));
+        self.close_all();
+    }
+
+    /// Host and port of the proxy.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Makes something go wrong, once, at the next moment of this kind.
+    pub(crate) fn once(&self, fault: Fault, trigger: Trigger) -> Fired {
+        let fired = Fired::new();
+        let rule = Rule { fault, trigger, fired: fired.clone() };
+        self.state.rules.lock().unwrap_or_else(PoisonError::into_inner).push(rule);
+        fired
+    }
+
+    /// A partition: nothing passes, nothing ends.
+    pub(crate) fn cut(&self) {
+        self.state.passage.send_replace(Passage::Cut);
+    }
+
+    /// Ends all connections and refuses new ones.
+    pub(crate) fn refuse(&self) {
+        self.state.passage.send_replace(Passage::Refused);
+        self.close_all();
+    }
+
+    /// Everything passes again; after a partition also what was held back.
+    pub(crate) fn mend(&self) {
+        self.state.passage.send_replace(Passage::Open);
+    }
+
+    /// Ends all connections.
+    pub(crate) fn close_all(&self) {
+        self.state.generation.send_modify(|generation| *generation += 1);
+    }
+}
+
+async fn accept(listener: TcpListener, state: Arc<ProxyState>) {
+    let mut connections = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        connections.spawn(serve(client, Arc::clone(&state)));
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+/// Serves a connection until one side ends it or all are closed.
+async fn serve(client: TcpStream, state: Arc<ProxyState>) {
+    let mut generation = state.generation.subscribe();
+    let began = *generation.borrow_and_update();
+    let mut passage = state.passage.subscribe();
+    if *passage.borrow_and_update() == Passage::Refused {
+        return;
+    }
+    tokio::select! {
+        () = forward(client, &state) => {}
+        _ = generation.wait_for(|now| *now != began) => {}
+    }
+}
+
+async fn forward(client: TcpStream, state: &ProxyState) {
+    wait_open(state).await;
+    let target = state.target.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let Ok(server) = TcpStream::connect(&target).await else { return };
+    let _ = (client.set_nodelay(true), server.set_nodelay(true));
+    let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
+    // What to do with the next answer.
+    let next_reply = Mutex::new(None);
+    tokio::select! {
+        () = pass_requests(from_client, to_server, state, &next_reply, &target) => {}
+        () = pass_replies(from_server, to_client, state, &next_reply) => {}
+    }
+}
+
+/// Waits while there is a partition.
+async fn wait_open(state: &ProxyState) {
+    let _ = state.passage.subscribe().wait_for(|passage| *passage != Passage::Cut).await;
+}
+
+async fn pass_requests(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    state: &ProxyState,
+    next_reply: &Mutex<Option<Fault>>,
+    target: &str,
+) {
+    let (mut transcript, mut piece) = (Vec::new(), vec![0; 16 * 1024]);
+    loop {
+        let Ok(read @ 1..) = from.read(&mut piece).await else { return };
+        wait_open(state).await;
+        let sent = &piece[..read];
+        transcript.extend_from_slice(sent);
+        let surplus = transcript.len().saturating_sub(TRANSCRIPT_BYTES);
+        transcript.drain(..surplus);
+        let rule = due_rule(state, &transcript, read);
+        match rule.as_ref().map(|rule| rule.fault) {
+            Some(Fault::CloseBefore) => {
+                rule.into_iter().for_each(|rule| rule.fired.record());
+                return;
+            }
+            Some(Fault::Duplicate) => send_alone(target, sent).await,
+            Some(fault) => *next_reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault),
+            None => {}
+        }
+        if to.write_all(sent).await.is_err() {
+            return;
+        }
+        rule.into_iter().for_each(|rule| rule.fired.record());
+    }
+}
+
+/// Takes the rule that these bytes trigger, of which the last `fresh` have just come.
+fn due_rule(state: &ProxyState, transcript: &[u8], fresh: usize) -> Option<Rule> {
+    let mut rules = state.rules.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = rules.iter().position(|rule| is_triggered(rule.trigger, transcript, fresh))?;
+    Some(rules.remove(at))
+}
+
+fn is_triggered(trigger: Trigger, transcript: &[u8], fresh: usize) -> bool {
+    let ends_now = |needle: &[u8]| {
+        // Also where the piece came in two reads.
+        let start = transcript.len().saturating_sub(fresh + needle.len().saturating_sub(1));
+        last_position(&transcript[start..], needle).is_some()
+    };
+    match trigger {
+        Trigger::Request(needle) => ends_now(needle),
+        Trigger::CommitOf(needle) => {
+            let began = last_position(transcript, b"BEGIN").unwrap_or(0);
+            ends_now(COMMIT) && last_position(&transcript[began..], needle).is_some()
+        }
+    }
+}
+
+fn last_position(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    bytes.windows(needle.len()).rposition(|window| window == needle)
+}
+
+/// Sends a request on a connection of its own, and waits for the answer.
+async fn send_alone(target: &str, request: &[u8]) {
+    let Ok(mut server) = TcpStream::connect(target).await else { return };
+    if server.write_all(request).await.is_ok() {
+        let _ = server.read(&mut [0; 4096]).await;
+    }
+}
+
+async fn pass_replies(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    state: &ProxyState,
+    next_reply: &Mutex<Option<Fault>>,
+) {
+    let mut piece = vec![0; 16 * 1024];
+    loop {
+        let Ok(read @ 1..) = from.read(&mut piece).await else { return };
+        wait_open(state).await;
+        let fault = next_reply.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match fault {
+            Some(Fault::CloseAfter) => return,
+            Some(Fault::Delay(by)) => tokio::time::sleep(by).await,
+            _ => {}
+        }
+        if to.write_all(&piece[..read]).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that answers every read with what it got, and says how often it got something.
+    async fn echo() -> (String, Arc<AtomicUsize>, JoinSet<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, got) = (listener.local_addr().unwrap().to_string(), Arc::new(AtomicUsize::new(0)));
+        let (mut tasks, counter) = (JoinSet::new(), Arc::clone(&got));
+        tasks.spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let counter = Arc::clone(&counter);
+                tokio::spawn(async move {
+                    let mut piece = vec![0; 1024];
+                    while let Ok(read @ 1..) = stream.read(&mut piece).await {
+                        counter.fetch_add(1, Ordering::SeqCst);
+                        let _ = stream.write_all(&piece[..read]).await;
+                    }
+                });
+            }
+        });
+        (address, got, tasks)
+    }
+
+    /// Sends a text; the answer, or nothing if the connection has ended.
+    async fn ask(stream: &mut TcpStream, text: &str) -> String {
+        if stream.write_all(text.as_bytes()).await.is_err() {
+            return String::new();
+        }
+        let mut piece = vec![0; 1024];
+        let read = stream.read(&mut piece).await.unwrap_or(0);
+        String::from_utf8_lossy(&piece[..read]).into_owned()
+    }
+
+    #[tokio::test]
+    async fn each_fault_happens_once() {
+        let (server, got, _tasks) = echo().await;
+        let proxy = FaultProxy::to(&server).await;
+        let mut client = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(ask(&mut client, "plain").await, "plain");
+        let fired = proxy.once(Fault::CloseBefore, Trigger::Request(b"before"));
+        assert_eq!(ask(&mut client, "before").await, "");
+        assert_eq!((fired.count(), got.load(Ordering::SeqCst)), (1, 1));
+        let mut client = TcpStream::connect(proxy.address()).await.unwrap();
+        let fired = proxy.once(Fault::CloseAfter, Trigger::Request(b"after"));
+        assert_eq!(ask(&mut client, "after").await, "");
+        fired.happened().await;
+        assert_eq!(got.load(Ordering::SeqCst), 2);
+        let mut client = TcpStream::connect(proxy.address()).await.unwrap();
+        let fired = proxy.once(Fault::Duplicate, Trigger::Request(b"twice"));
+        assert_eq!(ask(&mut client, "twice").await, "twice");
+        assert_eq!((fired.count(), got.load(Ordering::SeqCst)), (1, 4));
+        assert_eq!(ask(&mut client, "twice").await, "twice");
+        assert_eq!(got.load(Ordering::SeqCst), 5);
+    }
+
+    #[tokio::test]
+    async fn a_commit_counts_with_what_its_transaction_has_sent() {
+        let frame = str::from_utf8(COMMIT).unwrap();
+        let transcript = format!("BEGIN oauth2 {frame}BEGIN bind {frame}");
+        let fresh = COMMIT.len();
+        assert!(is_triggered(Trigger::CommitOf(b"bind"), transcript.as_bytes(), fresh));
+        assert!(!is_triggered(Trigger::CommitOf(b"oauth2"), transcript.as_bytes(), fresh));
+        assert!(!is_triggered(Trigger::CommitOf(b"bind"), format!("{transcript} more").as_bytes(), 5));
+        assert!(is_triggered(Trigger::Request(b"split"), b"a split", 2));
+    }
+
+    #[tokio::test]
+    async fn a_partition_holds_back_and_a_refusal_ends() {
+        let (server, _, _tasks) = echo().await;
+        let proxy = FaultProxy::to(&server).await;
+        let mut client = TcpStream::connect(proxy.address()).await.unwrap();
+        proxy.cut();
+        let waiting = tokio::time::timeout(Duration::from_millis(50), ask(&mut client, "held")).await;
+        assert!(waiting.is_err());
+        proxy.mend();
+        let mut piece = [0; 4];
+        client.read_exact(&mut piece).await.unwrap();
+        assert_eq!(&piece, b"held");
+        proxy.refuse();
+        assert_eq!(ask(&mut client, "gone").await, "");
+        let mut late = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(ask(&mut late, "gone").await, "");
+        proxy.mend();
+        let mut client = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(ask(&mut client, "back").await, "back");
+    }
+}
