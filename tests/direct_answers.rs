@@ -130,7 +130,10 @@ async fn compare(app: &TestApp, method: &str, path: &str, headers: &[(&str, &str
         // A response without a body although it has a length.
         assert!(one.push(&direct).await && other.push(&ordinary).await);
         let heads = [one.read_until("\r\n\r\n").await, other.read_until("\r\n\r\n").await];
-        assert!(heads.iter().all(|head| head.starts_with("HTTP/1.1 200 OK\r\n") && head.ends_with("\r\n\r\n")), "{heads:?}");
+        assert!(
+            heads.iter().all(|head| head.starts_with("HTTP/1.1 200 OK\r\n") && head.ends_with("\r\n\r\n")),
+            "{heads:?}"
+        );
         return;
     }
     let (direct, ordinary) = (send(&mut one, &direct).await, send(&mut other, &ordinary).await);

@@ -10,6 +10,7 @@ mod employee;
 mod encryption_keys;
 mod entropy;
 mod failed_attempts;
+pub mod framing;
 mod host;
 mod invisible;
 mod limit;

@@ -24,7 +24,6 @@ mod verifications;
 mod ws;
 
 pub(crate) use dispatcher::Dispatcher;
-pub(crate) use error::MalformedHead;
 pub use openapi::description;
 pub use request::RequiredAccess;
 pub(crate) use request::ReserveConnection;

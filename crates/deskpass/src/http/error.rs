@@ -21,7 +21,6 @@ use crate::app::reply_backend::ReplyError;
 pub(crate) use bad_request::BadRequest;
 pub(crate) use error_info::ErrorInfo;
 pub(crate) use field_error::{FieldError, FieldErrors};
-pub(crate) use malformed_head::MalformedHead;
 pub(crate) use oauth::oauth_error_code;
 
 /// Why a request failed.

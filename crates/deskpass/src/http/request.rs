@@ -40,4 +40,4 @@ pub(crate) use opener::Opener;
 pub(crate) use origin::AuthorizingBrowser;
 pub(crate) use query::{Path, Query, path_fields};
 pub(crate) use token::{OptionalSession, SessionIfSent, bearer_token};
-pub(crate) use trace::{RequestTrace, TRACE_PARENT, trace_span};
+pub(crate) use trace::{RequestTrace, trace_span};

@@ -10,11 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
+use deskpass_core::framing::{Framing, FramingError, MalformedHead};
 use tokio::io::{AsyncRead as _, ReadBuf};
 
-use super::framing::{Framing, FramingError};
 use crate::client_stream::ClientStream;
-use crate::http::MalformedHead;
 
 /// The request that replaces one with an invalid head.
 const PLACEHOLDER_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";

@@ -10,14 +10,14 @@ use std::net::IpAddr;
 
 use deskpass_core::{Timestamp, TraceParent};
 use hyper::StatusCode;
-use hyper::header::{HOST, HeaderMap, HeaderValue, STRICT_TRANSPORT_SECURITY};
+use hyper::header::{HeaderMap, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use jiff::fmt::rfc2822::DateTimePrinter;
 
 use super::request_ids::REQUEST_ID;
 use super::{Dispatcher, add_security_headers};
 use crate::App;
 use crate::http::oidc::userinfo;
-use crate::http::request::{DirectRequest, TRACE_PARENT, trace_span};
+use crate::http::request::{DirectRequest, trace_span};
 use crate::http::response::{DirectReply, envelope};
 use crate::http::route::{DirectHandler, Route};
 use crate::telemetry::Stopwatch;
@@ -84,18 +84,17 @@ impl Dispatcher {
             return None;
         }
         let watch = Stopwatch::start();
-        DirectRequest::read(app, peer, request, |request| {
-            if !self.accepts_host(request.values(&HOST).next()) {
-                return None;
-            }
-            let parent = request.only_value(&TRACE_PARENT).and_then(TraceParent::parse);
-            trace_span(parent.as_ref()).in_scope(|| {
-                let reply = (route.handler)(app, request)?;
-                let (_, id) = self.ids.id_for(request.values(&REQUEST_ID).next());
-                self.record(Some(route.row), StatusCode::OK, watch.elapsed(), &id);
-                app.metrics.direct_responses.increment(1);
-                Some(self.direct.render(reply, &id, app.auth.clock.machine()))
-            })
+        let request = DirectRequest::read(app, peer, request)?;
+        if !self.accepts_host(request.host()) {
+            return None;
+        }
+        let parent = request.trace_parent().and_then(TraceParent::parse);
+        trace_span(parent.as_ref()).in_scope(|| {
+            let reply = (route.handler)(app, &request)?;
+            let (_, id) = self.ids.id_for(request.id());
+            self.record(Some(route.row), StatusCode::OK, watch.elapsed(), &id);
+            app.metrics.direct_responses.increment(1);
+            Some(self.direct.render(reply, &id, app.auth.clock.machine()))
         })
     }
 }
@@ -104,9 +103,7 @@ impl DirectRoutes {
     /// The bytes of a response.
     fn render(&self, reply: DirectReply, id: &str, now: Timestamp) -> Vec<u8> {
         match reply {
-            DirectReply::Envelope(open) => {
-                response(&self.envelope_head, id, now, &envelope::close_envelope(open, id))
-            }
+            DirectReply::Envelope(open) => response(&self.envelope_head, id, now, &envelope::close_envelope(open, id)),
             DirectReply::Oidc(claims) => response(&self.oidc_head, id, now, &claims),
         }
     }

@@ -9,7 +9,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 /// The header in which a caller names its trace.
-pub(crate) const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The span of a request: every line of it has the id of the trace. Without a trace there is no span.
 pub(crate) fn trace_span(parent: Option<&TraceParent>) -> Span {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::*;
-use MalformedHead as Bad;
+use crate::framing::MalformedHead as Bad;
 
 /// The result for a whole connection: the number of bytes and heads passed on, and the error after them.
 type FeedResult = (usize, usize, Option<FramingError>);

@@ -6,15 +6,17 @@
 //! code can follow the library from request to request on one connection, bodies included.
 
 mod head;
+mod malformed_head;
 #[cfg(test)]
 mod tests;
 
 use self::head::BodyLength;
-use crate::http::MalformedHead;
+pub use self::malformed_head::MalformedHead;
 
-/// The maximum size of a request's head, in bytes and in fields.
-pub(super) const MAX_HEAD_BYTES: usize = 16 * 1024;
-pub(super) const MAX_HEAD_FIELDS: usize = 64;
+/// The maximum size of a request's head, in bytes.
+pub const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// The same, in fields.
+pub const MAX_HEAD_FIELDS: usize = 64;
 /// The maximum length of a request's target.
 const MAX_TARGET_BYTES: usize = 8 * 1024;
 /// The maximum length of a line with a chunk's size, including extensions.
@@ -22,7 +24,8 @@ const MAX_CHUNK_LINE_BYTES: usize = 1024;
 
 /// An error in the bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FramingError {
+pub enum FramingError {
+    /// The head of a request is invalid.
     Head(MalformedHead),
     /// The framing of a chunked body is invalid.
     Chunk,
@@ -31,7 +34,7 @@ pub(super) enum FramingError {
 /// Reads the bytes of a connection in pieces of any size, and decides how many may be passed on: heads and lines only
 /// when they are complete and valid, bodies as they arrive.
 #[derive(Debug, Default)]
-pub(super) struct Framing {
+pub struct Framing {
     state: FramingState,
     /// How far the bytes that are not passed on yet have been searched for the end of their line.
     searched: usize,
@@ -41,7 +44,7 @@ pub(super) struct Framing {
     trailers: usize,
     upgrade: bool,
     /// The number of heads that were passed on.
-    pub(super) heads: usize,
+    pub heads: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +69,7 @@ enum FramingState {
 impl Framing {
     /// Returns how many of these bytes may be passed on, and the error in the bytes after them. `bytes` are all bytes
     /// that have arrived and are not passed on yet.
-    pub(super) fn pass(&mut self, bytes: &[u8]) -> (usize, Result<(), FramingError>) {
+    pub fn pass(&mut self, bytes: &[u8]) -> (usize, Result<(), FramingError>) {
         let mut passed = 0;
         loop {
             let rest = bytes.get(passed..).unwrap_or_default();
@@ -82,17 +85,19 @@ impl Framing {
     }
 
     /// Whether the response to a request decides what follows.
-    pub(super) fn is_offered(&self) -> bool {
+    #[must_use]
+    pub fn is_offered(&self) -> bool {
         self.state == FramingState::Offered
     }
 
     /// Whether the next byte begins a request.
-    pub(super) fn is_between_requests(&self) -> bool {
+    #[must_use]
+    pub fn is_between_requests(&self) -> bool {
         self.state == FramingState::Head && self.searched == 0
     }
 
     /// Continues with HTTP.
-    pub(super) fn decline(&mut self) {
+    pub fn decline(&mut self) {
         if self.is_offered() {
             self.begin(FramingState::Head);
         }

@@ -1,9 +1,7 @@
 //! The head of a request: its validity, and what it specifies about the bytes that follow.
 
-use deskpass_core::Host;
-
-use super::{MAX_HEAD_FIELDS, MAX_TARGET_BYTES};
-use crate::http::MalformedHead;
+use super::{MAX_HEAD_FIELDS, MAX_TARGET_BYTES, MalformedHead};
+use crate::Host;
 
 /// What the head specifies about the bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +167,7 @@ fn is_token(text: &[u8]) -> bool {
 }
 
 fn is_host(value: &[u8]) -> bool {
-    std::str::from_utf8(value).is_ok_and(|text| Host::parse(text).is_some())
+    std::str::from_utf8(value).is_ok_and(|text| Host::is_valid(text))
 }
 
 /// Parses digits only: no sign, no list.
