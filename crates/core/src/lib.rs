@@ -34,6 +34,7 @@ mod secret;
 mod secret_kind;
 mod service;
 mod session;
+mod ticketed_token;
 mod totp;
 mod trace_parent;
 
@@ -84,5 +85,6 @@ pub use secret_kind::{
 };
 pub use service::{ServiceKeyName, ServiceScope, ServiceScopes, UnknownServiceScope};
 pub use session::{PlatformVouching, Session};
+pub use ticketed_token::TicketedToken;
 pub use totp::{OneTimeCode, TotpSecret, TotpStep};
 pub use trace_parent::TraceParent;
