@@ -9,7 +9,7 @@ use crate::{Access, Digest, Entropy, NoEntropy, SealedToken, Secret, Ticket};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TicketedToken {
     /// The ticket.
-    #[serde(with = "crate::exposed")]
+    #[serde(with = "crate::secret::exposed")]
     pub ticket: Secret<Ticket>,
     /// The token's digest, and the token sealed for the holder of the ticket.
     pub token: (Digest, SealedToken),

@@ -73,7 +73,11 @@ impl StoreError {
     /// The same error of a write that may have been committed.
     #[must_use]
     pub(crate) fn with_unknown_outcome(self) -> Self {
-        Self { kind: StoreErrorKind::OutcomeUnknown, ..self }
+        if self.is_outcome_unknown() {
+            return self;
+        }
+        let detail = format!("it is unknown whether the change was made: {}", self.detail);
+        Self { kind: StoreErrorKind::OutcomeUnknown, detail, ..self }
     }
 
     pub(crate) fn damaged(what: &str) -> Self {
