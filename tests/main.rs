@@ -14,6 +14,7 @@ mod harness;
 
 mod access_decisions;
 mod account_enumeration;
+mod ambiguous_commits;
 mod anonymous_refusals;
 mod api;
 mod browser;

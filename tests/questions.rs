@@ -168,7 +168,7 @@ async fn supervisor(client: &mut Client) -> String {
 }
 
 /// Has an employee verified as the caller; returns the id of the question.
-async fn verify_caller(client: &mut Client, token: &str, who: &str) -> String {
+pub(crate) async fn verify_caller(client: &mut Client, token: &str, who: &str) -> String {
     let asked = Asked::of(&ask_caller(client, token, who).await);
     let answer = open(client, who).await;
     assert_eq!(Subject::Caller.pick(client, &answer, asked.number).await.data(), json!({ "status": "verified" }));

@@ -123,6 +123,8 @@ impl Auth {
         let (by_code, enabled) = tokio::join!(self.login_by_code(code, login), self.require_passwords_enabled());
         match (by_code, enabled) {
             (Ok(signed_in), _) => Ok(AgentLoginOutcome::Full(signed_in)),
+            // The session may have begun: one login does not begin two.
+            (Err(error), _) if error.is_outcome_unknown() => Err(error),
             (Err(Error::Internal(_) | Error::Refused(Refusal::InvalidCode)), Ok(())) => {
                 Ok(AgentLoginOutcome::Partial(self.login_by_password(password, login).await?))
             }

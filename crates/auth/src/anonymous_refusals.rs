@@ -37,6 +37,8 @@ struct RefusalCounts {
     total: [Debt; 2],
     addresses: HashMap<IpAddr, [Debt; 2]>,
     summary: Summary,
+    /// A summary row that may be written, and its number of refusals.
+    unsettled: Option<(LogEntry, u64)>,
 }
 
 /// The refusals since the last summary that have no row.
@@ -134,21 +136,36 @@ impl Summary {
 
 impl Auth {
     /// Writes a summary row of the refusals since the last call, if there were any; returns how many. Must be called every
-    /// minute, and before the process ends. If the store fails, the next summary includes the counts.
+    /// minute, and before the process ends. If the store fails, the next call writes the counts; if it is unknown whether the row
+    /// was written, the next call writes the same row, unless it is there.
     pub async fn summarise_refusals(&self) -> Result<u64, Error> {
+        let settled = self.settle_summary().await?;
         let summary = std::mem::take(&mut self.anonymous_refusals.state().summary);
         let count = summary.count();
         if count == 0 {
-            return Ok(0);
+            return Ok(settled);
         }
-        let written = match self.summary_entry(&summary) {
-            Ok(entry) => self.store.record(entry).await.map_err(Error::from),
-            Err(error) => Err(error),
+        let (entry, written) = match self.summary_entry(&summary) {
+            Ok(entry) => (Some(entry.clone()), self.store.record(entry).await.map_err(Error::from)),
+            Err(error) => (None, Err(error)),
         };
-        if written.is_err() {
-            self.anonymous_refusals.state().summary.absorb(summary);
+        if let Err(error) = &written {
+            let mut state = self.anonymous_refusals.state();
+            match entry {
+                Some(entry) if error.is_outcome_unknown() => state.unsettled = Some((entry, count)),
+                _ => state.summary.absorb(summary),
+            }
         }
-        written.map(|()| count)
+        written.map(|()| settled + count)
+    }
+
+    /// Writes the summary row that may be written already, if there is one; returns its number of refusals.
+    async fn settle_summary(&self) -> Result<u64, Error> {
+        let unsettled = self.anonymous_refusals.state().unsettled.clone();
+        let Some((entry, count)) = unsettled else { return Ok(0) };
+        self.store.record_once(entry).await?;
+        self.anonymous_refusals.state().unsettled = None;
+        Ok(count)
     }
 
     fn summary_entry(&self, summary: &Summary) -> Result<LogEntry, Error> {

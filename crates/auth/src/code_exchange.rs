@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Clock, Digest, Timestamp};
+use deskpass_core::{Clock, Digest, TicketedToken, Timestamp};
 use deskpass_platform::{Error as PlatformError, Identity, Unreachable};
 use deskpass_store::{EphemeralStore, PlatformCode};
 use serde::{Deserialize, Serialize};
@@ -32,13 +32,16 @@ pub struct CodeExchange {
     since: Option<Timestamp>,
     /// The identity that the platform returned.
     pub(crate) identity: Option<Identity>,
+    /// The ticket and the token of the sign-in. A retry uses the same ones: the session may have begun although it seems to have
+    /// failed.
+    pub(crate) token: Option<TicketedToken>,
     /// The outcome.
     outcome: Option<Result<CallbackOutcome, Error>>,
 }
 
 impl CodeExchange {
-    pub(crate) fn started(now: Timestamp) -> Self {
-        Self { since: Some(now), ..Self::default() }
+    pub(crate) fn started(now: Timestamp, token: TicketedToken) -> Self {
+        Self { since: Some(now), token: Some(token), ..Self::default() }
     }
 
     /// Whether another request may take over: the exchange failed for a transient reason, or its lease expired.
@@ -55,6 +58,7 @@ impl CodeExchange {
 struct StoredExchange {
     since: Option<Timestamp>,
     identity: Option<Identity>,
+    token: Option<TicketedToken>,
     outcome: Option<StoredOutcome>,
 }
 
@@ -83,7 +87,7 @@ impl From<CodeExchange> for StoredExchange {
                 | InternalError::UnsealFailed,
             )) => StoredOutcome::Failed { platform: false },
         });
-        Self { since: progress.since, identity: progress.identity, outcome }
+        Self { since: progress.since, identity: progress.identity, token: progress.token, outcome }
     }
 }
 
@@ -94,7 +98,7 @@ impl From<StoredExchange> for CodeExchange {
             StoredOutcome::Refused(refusal) => Err(refusal.into()),
             StoredOutcome::Failed { platform } => Err(InternalError::OtherNode { platform }.into()),
         });
-        Self { since: stored.since, identity: stored.identity, outcome }
+        Self { since: stored.since, identity: stored.identity, token: stored.token, outcome }
     }
 }
 
@@ -189,8 +193,8 @@ mod tests {
     fn begun(shared: &SharedState<CodeExchange>) -> impl Future<Output = (Digest, Clock)> {
         let (code, clock) = (Digest::of(&[b"code"]), Clock::manual(Timestamp::from_millis(0)));
         let until = clock.now() + CODE_LIFETIME;
-        let fresh =
-            PlatformCode { browser: Digest::of(&[b"browser"]), progress: CodeExchange::started(clock.now()), until };
+        let progress = CodeExchange::started(clock.now(), TicketedToken::generate(&Entropy::system()).unwrap());
+        let fresh = PlatformCode { browser: Digest::of(&[b"browser"]), progress, until };
         async move {
             assert!(shared.codes.put(code, fresh, clock.now()).await.unwrap());
             (code, clock)
@@ -244,8 +248,10 @@ mod tests {
             "claimed by another request"
         );
         clock.advance(Duration::from_millis(1));
+        let token = shared.codes.read_with(&code, clock.now(), |seen| seen.progress.token).await.unwrap();
         let claimed = claim_exchange(&shared.codes, code, clock.now()).await.unwrap().unwrap();
         assert_eq!(claimed.progress.identity, Some(identity), "the platform need not be asked");
+        assert!(claimed.progress.token.is_some() && token == Some(claimed.progress.token), "one sign-in has one token");
         assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(), "claimed again");
         clock.advance(EXCHANGE_LEASE);
         assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_some(), "that one died, too");
@@ -296,10 +302,11 @@ mod tests {
     fn elsewhere(outcome: Result<CallbackOutcome, Error>) -> Result<CallbackOutcome, Error> {
         let identity = Some(Identity::Linked { corp_id: "ww".into(), userid: "a".into() });
         let since = Some(Timestamp::from_millis(7));
-        let progress = CodeExchange { since, identity: identity.clone(), outcome: Some(outcome) };
+        let token = Some(TicketedToken::generate(&Entropy::system()).unwrap());
+        let progress = CodeExchange { since, identity: identity.clone(), token, outcome: Some(outcome) };
         let text = serde_json::to_string(&progress).unwrap();
         let read: CodeExchange = serde_json::from_str(&text).unwrap();
-        assert_eq!((read.since, &read.identity), (since, &identity));
+        assert_eq!((read.since, &read.identity, read.token), (since, &identity, token));
         read.outcome.unwrap()
     }
 
@@ -372,6 +379,6 @@ mod tests {
     #[test]
     fn records_of_the_previous_and_the_next_version_are_readable() {
         let read: CodeExchange = serde_json::from_str("{\"invented\":{\"later\":1}}").unwrap();
-        assert!(read.identity.is_none() && read.outcome.is_none());
+        assert!(read.identity.is_none() && read.token.is_none() && read.outcome.is_none());
     }
 }

@@ -56,6 +56,14 @@ pub enum InternalError {
     SigningKey(&'static str),
 }
 
+impl Error {
+    /// Whether a change may have been made nevertheless.
+    #[must_use]
+    pub fn is_outcome_unknown(&self) -> bool {
+        matches!(self, Self::Internal(InternalError::Store(error)) if error.is_outcome_unknown())
+    }
+}
+
 impl From<Revocation> for Refusal {
     fn from(revoked: Revocation) -> Self {
         match revoked {

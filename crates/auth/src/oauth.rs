@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use deskpass_core::{
     BindProof, ClientInfo, Digest, EmployeeKey, Flow, IdentifiedPerson, LoginMethod, LoginSource, Pending, Secret,
-    SignInOrigin,
+    SignInOrigin, TicketedToken,
 };
 use deskpass_store::{OAuthFlow, PendingConfirmation};
 
@@ -72,15 +72,17 @@ impl Auth {
         &self,
         who: IdentifiedPerson,
         flow: Option<Digest>,
+        token: TicketedToken,
         visitor: &ClientInfo,
     ) -> Result<CallbackOutcome, Error> {
         if let Some(flow) = flow
             && let Some(oauth_flow) = self.mark_flow(&flow, true).await?
         {
-            let entered = self.sign_in_with_ticket(&who, Some(oauth_flow), Some(flow), visitor);
+            let entered = self.sign_in_with_ticket(&who, token, Some(oauth_flow), Some(flow), visitor);
             let answer = self.run_once(SingleUse::Flow, &flow, entered).await.transpose();
             if let Some(Err(Error::Internal(_))) = &answer {
-                // The failure may be transient, so the browser may retry. If this update fails, too, the browser starts again.
+                // The failure may be transient, so the browser may retry. If this update fails, too, the user is asked, and the
+                // sign-in has the same token.
                 drop(self.mark_flow(&flow, false).await);
             }
             if let Some(answer) = answer {
@@ -88,7 +90,7 @@ impl Auth {
             }
         }
         let (now, pending) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        let confirmation = PendingConfirmation { who, until: now + PENDING_LIFETIME };
+        let confirmation = PendingConfirmation { who, token: Some(token), until: now + PENDING_LIFETIME };
         self.shared.pending.put(pending.digest(), confirmation, now).await?;
         Ok(CallbackOutcome::Continue(pending))
     }
@@ -101,25 +103,28 @@ impl Auth {
         Ok(self.shared.flows.update(flow, self.clock.now(), marked).await?.and_then(Result::ok))
     }
 
-    /// Begins a session and stores its token for the page to collect.
+    /// Begins a session with this token and stores it for the page to collect. Repetition with the same token begins no other
+    /// session and has the same outcome.
     async fn sign_in_with_ticket(
         &self,
         who: &IdentifiedPerson,
+        TicketedToken { ticket, token }: TicketedToken,
         oauth_flow: Option<OAuthFlow>,
         bound_to: Option<Digest>,
         visitor: &ClientInfo,
     ) -> Result<CallbackOutcome, Error> {
         self.update_person(who).await?;
-        let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
+        let now = self.clock.now();
         let (destination, source) = oauth_flow.map_or((None, None), |flow| (flow.destination, flow.source));
         let asking = source.unwrap_or(LoginSource::H5);
         // No phone is asked about this sign-in, so it names no OpenID Connect client.
         let asked = SignInOrigin { source: asking, visitor: visitor.clone(), at: now, client: None };
-        let sign_in = self.new_ticketed_sign_in(&ticket, asked, bound_to, TICKET_LIFETIME)?;
+        let sign_in = self.new_ticketed_sign_in(token, asked, bound_to, TICKET_LIFETIME);
         let (employee, method, proof) = (&who.key, LoginMethod::Oauth2, SignInProof::of(who));
         let request = SignInRequest { employee, role: None, method, proof, source, visitor };
-        let begun = self.begin_session(request, sign_in.token.0, None).await?;
+        let begun = self.begin_session(request, token.0, None).await?;
         self.observer.step(FunnelStep::OauthSignedIn);
+        // If an attempt before this one has stored it, that record stays.
         self.shared.sign_ins.put(ticket.digest(), sign_in.ready(begun.shown(), now), now).await?;
         let client = RedirectTarget::Client(LoginSource::of(begun.session.current_role));
         Ok(CallbackOutcome::SignedIn(ticket, destination.map_or(client, RedirectTarget::Asked)))
@@ -164,10 +169,14 @@ impl Auth {
     ) -> Result<CallbackOutcome, Error> {
         let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::SignInOver)?;
         let held = self.shared.pending.take(&pending.digest(), self.clock.now()).await?.ok_or(Refusal::SignInOver)?;
+        // A node of the previous version kept no token.
+        let token = held.token.map_or_else(|| TicketedToken::generate(&self.entropy), Ok)?;
+        let held = PendingConfirmation { token: Some(token), ..held };
         let attempt = Attempt::to_sign_in(Some(&held.who.key), LoginMethod::Oauth2, visitor);
         // A refusal that cannot be logged becomes an internal error, after which the user may confirm again.
         let entered = async {
-            self.audit_outcome(attempt, self.sign_in_with_ticket(&held.who, None, bound_to, visitor).await).await
+            let signed_in = self.sign_in_with_ticket(&held.who, token, None, bound_to, visitor).await;
+            self.audit_outcome(attempt, signed_in).await
         };
         let answer = match self.run_once(SingleUse::Pending, &pending.digest(), entered).await {
             Ok(None) => self.audit_outcome(attempt, Err(Refusal::SignInOver.into())).await,
@@ -175,7 +184,8 @@ impl Auth {
             Err(error) => Err(error),
         };
         if let Err(Error::Internal(_)) = &answer {
-            // The failure may be transient, so the user may confirm again. If this update fails, too, the user starts again.
+            // The failure may be transient, so the user may confirm again, with the same token. If this update fails, too, the
+            // user starts again.
             drop(self.shared.pending.put(pending.digest(), held, self.clock.now()).await);
         }
         answer

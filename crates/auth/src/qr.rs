@@ -6,7 +6,7 @@ use std::time::Duration;
 use deskpass_core::{
     Access, ClientInfo, Confirm, Digest, EarlyEnd, IdentifiedPerson, InvalidTransition, LoginMethod, LoginSource,
     MatchNumber, NumberMatch, OUTCOME_PERIOD, PendingSignIn, PersonPreview, PhoneClaim, Reference, ScanId, Secret,
-    SignInOrigin, SignInStage, Ticket, Timestamp,
+    SignInOrigin, SignInStage, Ticket, TicketedToken, Timestamp,
 };
 use deskpass_store::{PointerKind, RecordWatch, SignInPointer, SignInStep};
 
@@ -95,12 +95,12 @@ impl Auth {
         bound_to: Option<Digest>,
         with_number: bool,
     ) -> Result<IssuedTicket, Error> {
-        let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
+        let (now, TicketedToken { ticket, token }) = (self.clock.now(), TicketedToken::generate(&self.entropy)?);
         let scan_id = Secret::generate(&self.entropy)?;
         let asked = SignInOrigin { source, visitor, at: now, client };
         let numbers = if with_number { Some(NumberMatch::generate(&self.entropy)?) } else { None };
         let number = numbers.as_ref().map(NumberMatch::number);
-        let sign_in = self.new_ticketed_sign_in(&ticket, asked, bound_to, QR_LIFETIME)?;
+        let sign_in = self.new_ticketed_sign_in(token, asked, bound_to, QR_LIFETIME);
         let (sign_in, expires_at) = (PendingSignIn { numbers, ..sign_in }, sign_in.expires_at);
         self.shared.sign_ins.put(ticket.digest(), sign_in, now).await?;
         let pointer = SignInPointer { to: ticket.digest(), until: expires_at, kind: PointerKind::SignIn };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use deskpass_core::{
     Access, ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginMethod, LoginSource, NoEntropy, PendingSignIn,
-    Person, PersonPreview, PlatformVouching, Role, Roles, Secret, Session, SignInOrigin, SignInStage, Ticket,
+    Person, PersonPreview, PlatformVouching, Role, Roles, SealedToken, Secret, Session, SignInOrigin, SignInStage,
     nearby_network,
 };
 use deskpass_store::{
@@ -150,18 +150,16 @@ impl Auth {
         Ok(StartedSession { session, person, roles })
     }
 
-    /// A pending sign-in with a new token, which is not valid before its session begins.
+    /// A pending sign-in with this token, which is not valid before its session begins.
     pub(crate) fn new_ticketed_sign_in(
         &self,
-        ticket: &Secret<Ticket>,
+        token: (Digest, SealedToken),
         asked: SignInOrigin,
         bound_to: Option<Digest>,
         lifetime: Duration,
-    ) -> Result<PendingSignIn, NoEntropy> {
-        let token = Secret::<Access>::generate(&self.entropy)?;
-        let (token, expires_at) = ((token.digest(), token.seal(ticket)), self.clock.now() + lifetime);
-        let stage = SignInStage::Waiting;
-        Ok(PendingSignIn { asked, bound_to, token, expires_at, stage, ended: None, numbers: None })
+    ) -> PendingSignIn {
+        let (expires_at, stage) = (self.clock.now() + lifetime, SignInStage::Waiting);
+        PendingSignIn { asked, bound_to, token, expires_at, stage, ended: None, numbers: None }
     }
 
     /// The roles of a user who signs in through the platform, and the default role among them.

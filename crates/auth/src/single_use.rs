@@ -73,6 +73,12 @@ impl SingleUse {
         matches!(self, Self::Answer | Self::Reset)
     }
 
+    /// Whether what it permits can be repeated when it is unknown whether it was committed. A sign-in has one token, however often
+    /// it is tried. But an answer would be logged twice, and one verification of a caller would permit two resets.
+    const fn is_repeatable(self) -> bool {
+        matches!(self, Self::Code | Self::Flow | Self::Pending)
+    }
+
     fn digest(self, record: &Digest) -> Digest {
         Digest::of(&[b"once", self.name().as_bytes(), record.bytes()])
     }
@@ -90,7 +96,7 @@ pub(crate) struct UseReceipt {
 
 impl Auth {
     /// Runs work that a record permits once; `None` if the record was used before. If the work fails for a transient reason, the
-    /// record can be used again.
+    /// record can be used again; if it is unknown whether it has an effect, only for work that can be repeated.
     pub(crate) async fn run_once<T>(
         &self,
         what: SingleUse,
@@ -99,7 +105,9 @@ impl Auth {
     ) -> Result<Option<T>, Error> {
         let Some(used) = self.use_once(what, record).await? else { return Ok(None) };
         let done = work.await;
-        if let Err(Error::Internal(_)) = &done {
+        if let Err(error @ Error::Internal(_)) = &done
+            && (what.is_repeatable() || !error.is_outcome_unknown())
+        {
             self.undo_use(used).await;
         }
         done.map(Some)

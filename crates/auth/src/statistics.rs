@@ -1,6 +1,6 @@
 //! Statistics of sign-ins.
 
-use deskpass_core::Timestamp;
+use deskpass_core::{Digest, Timestamp};
 use deskpass_store::{HourlyCounts, SignInStep};
 
 use crate::{Auth, Error, FunnelStep};
@@ -17,6 +17,12 @@ impl Auth {
             SignInStep::SignedIn | SignInStep::Refused => return,
         };
         self.observer.step(step);
+    }
+
+    /// Writes the counts of this process to the database, each once, also after a failure.
+    pub async fn flush_statistics(&self) -> Result<(), Error> {
+        let id = Digest::of(&[&self.entropy.bytes::<32>()?]);
+        Ok(self.store.flush_statistics(id, self.clock.now()).await?)
     }
 
     /// The hourly counts between two times, oldest first. Hours without events are left out.

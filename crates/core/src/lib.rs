@@ -35,6 +35,7 @@ mod secret;
 mod secret_kind;
 mod service;
 mod session;
+mod ticketed_token;
 mod totp;
 mod trace_parent;
 
@@ -85,5 +86,6 @@ pub use secret_kind::{
 };
 pub use service::{ServiceKeyName, ServiceScope, ServiceScopes, UnknownServiceScope};
 pub use session::{PlatformVouching, Session};
+pub use ticketed_token::TicketedToken;
 pub use totp::{OneTimeCode, TotpSecret, TotpStep};
 pub use trace_parent::TraceParent;

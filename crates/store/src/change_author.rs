@@ -76,7 +76,7 @@ pub enum Revocation {
     AddressNotAllowed(Role),
 }
 
-/// Why a change was not made. The transaction was rolled back.
+/// Why a change failed. The transaction was rolled back, unless [`StoreError::is_outcome_unknown`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ChangeError {
     /// The author may no longer make the change.

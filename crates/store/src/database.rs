@@ -23,6 +23,7 @@ mod tx;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use deskpass_core::Timestamp;
 use tokio::time::Instant;
@@ -52,7 +53,10 @@ use erased::{ReadWork, WriteWork, erase_read, erase_write};
 
 use crate::cache::Cache;
 use crate::if_cached::leave_cache;
-use crate::{ChainKeys, Result};
+use crate::{ChainKeys, Result, StoreError};
+
+/// How long an attempt may have taken after which another one is made in the same request.
+const SQLITE_RETRY_LIMIT: Duration = Duration::from_millis(500);
 
 /// The location of the data.
 #[derive(Clone, Debug)]
@@ -117,8 +121,9 @@ impl Database {
         done
     }
 
-    /// Runs `work` in a transaction and returns after the commit is on disk. A failed `work` is rolled back. It runs to
-    /// its end even when the caller stops waiting, and may run more than once, each time from a clean state.
+    /// Runs `work` in a transaction and returns after the commit is on disk. A failed `work` is rolled back; when the commit
+    /// fails, the error says whether its outcome is unknown. It runs to its end even when the caller stops waiting, and may run
+    /// more than once, each time from a clean state.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
@@ -137,6 +142,30 @@ impl Database {
         };
         self.observer.report(Operation::Write, &done, began.elapsed());
         done
+    }
+
+    /// Runs work that has no further effect, and the same result, when it was committed before: so it runs again, once, if it is
+    /// unknown whether it was, and the first attempt took little of the time that a request has.
+    pub(crate) async fn write_repeatably<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut Tx<'_>) -> Result<T> + Clone + Send + 'static,
+    ) -> Result<T> {
+        let began = Instant::now();
+        match self.write(work.clone()).await {
+            Err(error) if error.is_outcome_unknown() && began.elapsed() < self.retry_limit() => {
+                tracing::info!(%error, "the outcome of a commit is unknown: trying again");
+                // If this fails, too, it is still unknown whether the first attempt was committed.
+                self.write(work).await.map_err(StoreError::with_unknown_outcome)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn retry_limit(&self) -> Duration {
+        match &self.backend {
+            Backend::Sqlite(_) => SQLITE_RETRY_LIMIT,
+            Backend::Postgres(database) => database.timeout / 4,
+        }
     }
 
     /// Returns the database that several nodes share, if it is one.

@@ -1,13 +1,14 @@
 //! Errors of the store, and the part of them that may be shown.
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 use crate::InvalidCursor;
 
 /// The result of an operation of the store.
 pub(crate) type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-/// An operation of the store failed. Nothing was changed, except by operations that had succeeded before.
+/// An operation of the store failed. Nothing was changed, except by operations that had succeeded before; unless the kind is
+/// [`StoreErrorKind::OutcomeUnknown`].
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{detail}")]
 pub struct StoreError {
@@ -21,6 +22,8 @@ pub struct StoreError {
 pub enum StoreErrorKind {
     /// The database does not respond or does not accept writes.
     Unavailable,
+    /// The database did not say whether it has committed. The change may have been made, or may be made soon.
+    OutcomeUnknown,
     /// The queue of writes is full.
     Overloaded,
     /// A record cannot be read.
@@ -67,6 +70,16 @@ impl StoreError {
         Self::unavailable(&"the database did not respond in time")
     }
 
+    /// The same error of a write that may have been committed.
+    #[must_use]
+    pub(crate) fn with_unknown_outcome(self) -> Self {
+        if self.is_outcome_unknown() {
+            return self;
+        }
+        let detail = format!("it is unknown whether the change was made: {}", self.detail);
+        Self { kind: StoreErrorKind::OutcomeUnknown, detail, ..self }
+    }
+
     pub(crate) fn damaged(what: &str) -> Self {
         Self { remedy: Some(Remedy::Restore), ..Self::new(StoreErrorKind::Damaged, what) }
     }
@@ -79,6 +92,12 @@ impl StoreError {
     #[must_use]
     pub fn kind(&self) -> StoreErrorKind {
         self.kind
+    }
+
+    /// Whether the change may have been made nevertheless.
+    #[must_use]
+    pub fn is_outcome_unknown(&self) -> bool {
+        self.kind == StoreErrorKind::OutcomeUnknown
     }
 
     /// What an operator can do about the error, if that is known.
@@ -117,10 +136,19 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
+impl StoreError {
+    /// The error of a commit of SQLite. It rolls back in every case. But where writing the log succeeded and a later step failed,
+    /// such as the sync, the change may be on disk, and is made if the process ends now.
+    pub(crate) fn of_sqlite_commit(error: rusqlite::Error) -> Self {
+        let is_log_written = error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
+            && error.sqlite_extended_error_code() != Some(ffi::SQLITE_IOERR_WRITE);
+        let error = Self::from(error);
+        if is_log_written { error.with_unknown_outcome() } else { error }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use rusqlite::ffi;
-
     use super::*;
 
     fn of(code: i32) -> StoreError {
@@ -144,6 +172,20 @@ mod tests {
             assert_eq!(of(code).remedy(), Some(Remedy::CheckDisk), "{code}");
         }
         assert_eq!(of(ffi::SQLITE_BUSY).remedy(), None);
+    }
+
+    #[test]
+    fn a_commit_whose_sync_failed_may_come_back_after_a_crash() {
+        for (code, is_unknown) in [
+            (ffi::SQLITE_IOERR_FSYNC, true),
+            (ffi::SQLITE_IOERR_SHMSIZE, true),
+            (ffi::SQLITE_IOERR_WRITE, false),
+            (ffi::SQLITE_FULL, false),
+            (ffi::SQLITE_BUSY, false),
+        ] {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            assert_eq!(StoreError::of_sqlite_commit(error).is_outcome_unknown(), is_unknown, "{code}");
+        }
     }
 
     #[test]

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use deskpass_core::oidc::{AuthorizationCodeRecord, PendingAuthorization, PendingLogout};
 use deskpass_core::{
-    Digest, IdentifiedPerson, LoginSource, PendingSignIn, PhoneQuestion, QuestionStage, SignInStage, Timestamp,
+    Digest, IdentifiedPerson, LoginSource, PendingSignIn, PhoneQuestion, QuestionStage, SignInStage, TicketedToken,
+    Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -190,6 +191,10 @@ pub struct OAuthFlow {
 pub struct PendingConfirmation {
     /// The person.
     pub who: IdentifiedPerson,
+    /// The ticket and the token of the sign-in, also if it is confirmed again after a failure. Nodes of the previous version put
+    /// none here.
+    #[serde(default)]
+    pub token: Option<TicketedToken>,
     /// When the confirmation expires.
     pub until: Timestamp,
 }

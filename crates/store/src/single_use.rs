@@ -5,7 +5,7 @@
 
 use deskpass_core::{Digest, Timestamp};
 
-use crate::database::Tx;
+use crate::database::{Sql, Tx};
 use crate::{Result, Store};
 
 const USE: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUES ($1, $2, 0, $3)
@@ -14,6 +14,9 @@ const USE: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUES
     OR (used_once.used_by <> excluded.used_by AND used_once.undone = 1)";
 const WITHDRAW: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUES ($1, $1, 0, $2)
     ON CONFLICT (digest) DO UPDATE SET until = excluded.until WHERE used_once.until < excluded.until";
+const ADVANCE: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUES ($1, $2, 0, $3)
+    ON CONFLICT (digest) DO UPDATE SET used_by = excluded.used_by, until = excluded.until
+    WHERE used_once.used_by <> excluded.used_by";
 const UNDO: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUES ($1, $2, 1, $3)
     ON CONFLICT (digest) DO UPDATE SET undone = 1 WHERE used_once.used_by = excluded.used_by";
 
@@ -50,4 +53,15 @@ impl Store {
 /// Consumes something as [`Store::use_once`] does, as part of a transaction.
 pub(crate) fn consume(tx: &Tx<'_>, what: Digest, attempt: Digest, until: Timestamp) -> Result<bool> {
     Ok(tx.execute(USE, &args![what, attempt, until])? == 1)
+}
+
+/// Records the latest step of a series whose steps are taken one after the other, each until it succeeds; `false` if this step was
+/// recorded before, by an attempt whose result was lost.
+pub(crate) fn advance(tx: &Tx<'_>, series: Digest, step: Digest, until: Timestamp) -> Result<bool> {
+    Ok(tx.execute(ADVANCE, &args![series, step, until])? == 1)
+}
+
+/// Whether this is the latest recorded step of a series.
+pub(crate) fn is_latest(sql: &Sql<'_>, series: Digest, step: Digest) -> Result<bool> {
+    sql.exists("SELECT 1 FROM used_once WHERE digest = $1 AND used_by = $2", &args![series, step])
 }

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use deskpass_core::Timestamp;
+use deskpass_core::{Digest, Timestamp};
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::database::Tx;
-use crate::{Result, Store};
+use crate::{Result, Store, single_use};
 
 const HOUR_MILLIS: i64 = 3_600_000;
 
@@ -49,12 +50,31 @@ impl HourlyCounts {
 /// Counts by start of the hour and step.
 type Times = BTreeMap<(i64, SignInStep), u64>;
 
+/// How long the database knows which batch a process wrote last. After a longer outage, a batch may be counted twice.
+const BATCH_RETENTION: Duration = Duration::from_hours(24);
+
 /// Counts that are not yet written.
 #[derive(Debug, Default)]
 pub(crate) struct StatisticsBuffer {
     waiting: Mutex<Times>,
     /// Held during a flush: a concurrent read would miss the counts that are being written.
-    turn: AsyncMutex<()>,
+    flush: AsyncMutex<FlushState>,
+}
+
+/// The state of the writes to the database.
+#[derive(Debug, Default)]
+struct FlushState {
+    /// Under this name the database records which batch this process wrote last.
+    process: Option<Digest>,
+    /// The batch that is being written, or that failed: it may be written.
+    unsettled: Option<Batch>,
+}
+
+/// Counts that are written together, once.
+#[derive(Clone, Debug)]
+struct Batch {
+    id: Digest,
+    times: Times,
 }
 
 impl StatisticsBuffer {
@@ -69,42 +89,57 @@ impl Store {
         *self.statistics.waiting().entry((hour(now), step)).or_default() += 1;
     }
 
-    /// Writes the counts to the database, if there are any. If the store fails, the counts are kept.
-    pub async fn flush_statistics(&self) -> Result<()> {
-        let _turn = self.statistics.turn.lock().await;
-        let taken = std::mem::take(&mut *self.statistics.waiting());
-        if taken.is_empty() {
-            return Ok(());
+    /// Writes the counts to the database, if there are any. If the store fails, the counts are kept; if it is unknown whether they
+    /// were written, the next call finds out. `id` is a random value.
+    pub async fn flush_statistics(&self, id: Digest, now: Timestamp) -> Result<()> {
+        let mut flush = self.statistics.flush.lock().await;
+        self.settle_statistics(&mut flush, now).await?;
+        let times = std::mem::take(&mut *self.statistics.waiting());
+        if !times.is_empty() {
+            flush.unsettled = Some(Batch { id, times });
         }
-        let times = taken.clone();
-        let written = self.database.write(move |tx| times.iter().try_for_each(|(key, times)| add(tx, *key, *times)));
-        written.await.inspect_err(|_| {
-            let mut waiting = self.statistics.waiting();
-            for (key, times) in &taken {
-                *waiting.entry(*key).or_default() += times;
+        self.settle_statistics(&mut flush, now).await
+    }
+
+    /// Writes the batch that is not known to be written.
+    async fn settle_statistics(&self, flush: &mut FlushState, now: Timestamp) -> Result<()> {
+        let Some(batch) = flush.unsettled.clone() else { return Ok(()) };
+        let (process, until) = (*flush.process.get_or_insert(batch.id), now + BATCH_RETENTION);
+        let written = self.database.write(move |tx| {
+            if !single_use::advance(tx, process, batch.id, until)? {
+                return Ok(());
             }
-        })
+            batch.times.iter().try_for_each(|(key, times)| add(tx, *key, *times))
+        });
+        written.await?;
+        flush.unsettled = None;
+        Ok(())
     }
 
     /// The hours with counts that overlap a period, the oldest first. Unwritten counts of other nodes are not included.
     pub async fn statistics(&self, from: Timestamp, to: Timestamp) -> Result<Vec<HourlyCounts>> {
         let (text, first) = ("SELECT hour, step, times FROM sign_in_count WHERE hour >= $1 AND hour < $2", hour(from));
-        let _turn = self.statistics.turn.lock().await;
+        let flush = self.statistics.flush.lock().await;
+        let unsettled = flush.process.zip(flush.unsettled.as_ref().map(|batch| batch.id));
         let rows = self.database.read(move |sql| {
-            sql.rows(text, &args![first, to], |row| {
+            let rows = sql.rows(text, &args![first, to], |row| {
                 Ok((row.int(0)?, SignInStep::from_name(&row.text(1)?), row.int(2)?))
-            })
+            })?;
+            let is_settled =
+                unsettled.map(|(process, batch)| single_use::is_latest(sql, process, batch)).transpose()?;
+            Ok((rows, is_settled == Some(true)))
         });
+        let (rows, is_settled) = rows.await?;
         // A node of a later version may count steps that this version does not know.
-        let known =
-            rows.await?.into_iter().filter_map(|(hour, step, times)| Some(((hour, step?), times.unsigned_abs())));
+        let known = rows.into_iter().filter_map(|(hour, step, times)| Some(((hour, step?), times.unsigned_abs())));
+        let unsettled = flush.unsettled.iter().filter(|_| !is_settled).flat_map(|batch| &batch.times);
         let waiting = self.statistics.waiting();
-        let waiting = waiting
-            .iter()
+        let unwritten = unsettled
+            .chain(&*waiting)
             .map(|(key, times)| (*key, *times))
             .filter(|((hour, _), _)| (first..to.millis()).contains(hour));
         let mut hours: BTreeMap<i64, BTreeMap<SignInStep, u64>> = BTreeMap::new();
-        for ((hour, step), times) in known.chain(waiting) {
+        for ((hour, step), times) in known.chain(unwritten) {
             *hours.entry(hour).or_default().entry(step).or_default() += times;
         }
         Ok(hours.into_iter().map(|(hour, times)| HourlyCounts { at: Timestamp::from_millis(hour), times }).collect())

@@ -147,8 +147,8 @@ on_every_store! {
             assert_eq!(watch.hours(query).await, json!(found), "{query}");
         }
         // The counts are the same before and after they are flushed.
-        app.auth().store.flush_statistics().await.unwrap();
-        app.auth().store.flush_statistics().await.unwrap();
+        app.auth().flush_statistics().await.unwrap();
+        app.auth().flush_statistics().await.unwrap();
         client.sign_in("user01").await;
         assert_eq!(watch.hours("").await, json!([eight, nine, hour(10, [0, 0, 0, 0, 3, 0])]));
         let text = watch.client.get_as(&watch.token, STATISTICS).await.data();
@@ -210,24 +210,24 @@ on_every_store! {
         let mut client = app.client().await;
         app.query("ALTER TABLE sign_in_count RENAME TO elsewhere");
         client.qrcode().await;
-        assert!(app.auth().store.flush_statistics().await.is_err());
+        assert!(app.auth().flush_statistics().await.is_err());
         client.qrcode().await;
-        assert!(app.auth().store.flush_statistics().await.is_err());
+        assert!(app.auth().flush_statistics().await.is_err());
         app.query("ALTER TABLE elsewhere RENAME TO sign_in_count");
-        app.auth().store.flush_statistics().await.unwrap();
-        app.auth().store.flush_statistics().await.unwrap();
+        app.auth().flush_statistics().await.unwrap();
+        app.auth().flush_statistics().await.unwrap();
         assert_eq!(app.query("SELECT step, times FROM sign_in_count"), ["qr_shown|2"]);
     }
 
     async fn old_counts_are_swept(app) {
         let mut client = app.client().await;
         client.qrcode().await;
-        app.auth().store.flush_statistics().await.unwrap();
+        app.auth().flush_statistics().await.unwrap();
         app.clock.advance(Duration::from_hours(400 * 24));
         app.auth().sweep().await.unwrap();
         assert_eq!(app.query("SELECT count(*) FROM sign_in_count"), ["1"]);
         client.qrcode().await;
-        app.auth().store.flush_statistics().await.unwrap();
+        app.auth().flush_statistics().await.unwrap();
         app.clock.advance(Duration::from_millis(1));
         app.auth().sweep().await.unwrap();
         assert_eq!(app.query("SELECT count(*) FROM sign_in_count"), ["1"]);
@@ -274,7 +274,7 @@ async fn nodes_add_up() {
         drop(there);
         other.stop().await;
         assert_eq!(watch.since_nine().await, json!([hour(9, [2, 2, 2, 2, 3, 0])]));
-        one.auth().store.flush_statistics().await.unwrap();
+        one.auth().flush_statistics().await.unwrap();
         assert_eq!(watch.since_nine().await, json!([hour(9, [2, 2, 2, 2, 3, 0])]));
     };
     StoreBackend::ScaledOut.run(Box::pin(together)).await;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use deskpass_core::{ClientInfo, Digest, EmployeeKey, LoginMethod};
+use deskpass_core::{ClientInfo, Digest, EmployeeKey, LoginMethod, TicketedToken};
 use deskpass_platform::{CodeRedemption, EntryPoint, Identity};
 use deskpass_store::PlatformCode;
 
@@ -56,9 +56,10 @@ impl Auth {
     /// Handles a callback. Must run to completion, whether or not the browser waits for it.
     pub async fn handle_callback(&self, callback: OAuthCallback) -> Result<CallbackOutcome, Error> {
         let (now, code) = (self.clock.now(), Digest::of(&[callback.code.as_bytes()]));
+        let token = TicketedToken::generate(&self.entropy)?;
         let fresh = PlatformCode {
             browser: browser_digest(&callback),
-            progress: CodeExchange::started(now),
+            progress: CodeExchange::started(now, token),
             until: now + CODE_LIFETIME,
         };
         let browser = fresh.browser;
@@ -66,7 +67,7 @@ impl Auth {
             if callback.scan_id.is_none() {
                 self.observer.step(FunnelStep::OauthReturned);
             }
-            return self.run_exchange(code, &callback, None).await;
+            return self.run_exchange(code, &callback, None, token).await;
         }
         let seen = self.shared.codes.read_with(&code, now, |seen| (seen.browser, seen.progress.is_claimable(now)));
         match seen.await? {
@@ -81,7 +82,11 @@ impl Auth {
     /// Retries an exchange that failed or was abandoned, unless another request claims it first.
     async fn retry_exchange(&self, code: Digest, callback: &OAuthCallback) -> Result<CallbackOutcome, Error> {
         match claim_exchange(&self.shared.codes, code, self.clock.now()).await? {
-            Some(seen) => self.run_exchange(code, callback, seen.progress.identity).await,
+            Some(seen) => {
+                // A node of the previous version kept no token.
+                let token = seen.progress.token.map_or_else(|| TicketedToken::generate(&self.entropy), Ok)?;
+                self.run_exchange(code, callback, seen.progress.identity, token).await
+            }
             None => await_outcome(&self.shared.codes, code, &self.clock, SHARED_OUTCOME_TIMEOUT).await,
         }
     }
@@ -91,10 +96,11 @@ impl Auth {
         code: Digest,
         callback: &OAuthCallback,
         known: Option<Identity>,
+        token: TicketedToken,
     ) -> Result<CallbackOutcome, Error> {
         let (used, who, outcome) = match self.identify_and_use_code(code, callback, known).await {
             Ok((identity, used)) => {
-                let (who, outcome) = self.admit_user(callback, &identity).await;
+                let (who, outcome) = self.admit_user(callback, &identity, token).await;
                 (Some(used), who, outcome)
             }
             Err(error) => (None, self.stored_user(&code).await, Err(error)),
@@ -106,7 +112,7 @@ impl Auth {
         };
         let outcome = self.audit_outcome(attempt, outcome).await;
         match (used, &outcome, &callback.scan_id) {
-            // The failure may be transient: the browser may retry.
+            // The failure may be transient: the browser may retry. A session that may have begun has the same token then.
             (Some(used), Err(Error::Internal(_)), _) => self.undo_use(used).await,
             // The platform has identified the person. If this fails, the waiting browser only learns nothing.
             (Some(_), Err(Error::Refused(refusal)), Some(scan_id)) => {
@@ -144,6 +150,7 @@ impl Auth {
         &self,
         OAuthCallback { scan_id, flow, visitor, is_from_own_link, opener, .. }: &OAuthCallback,
         identity: &Identity,
+        token: TicketedToken,
     ) -> (Option<EmployeeKey>, Result<CallbackOutcome, Error>) {
         if let Ok((key, _)) = self.employee_key(identity) {
             // From here on, the lines of this sign-in name the employee.
@@ -163,7 +170,7 @@ impl Auth {
             (Ok(PlatformUser::Known(who)), None) => {
                 // Other requests did not come from a link that the service gave to this browser.
                 let flow = flow.filter(|_| *is_from_own_link);
-                (Some(who.key.clone()), self.sign_in_or_ask(who, flow, visitor).await)
+                (Some(who.key.clone()), self.sign_in_or_ask(who, flow, token, visitor).await)
             }
             (Ok(PlatformUser::Unknown(identity)), scan_id) => {
                 (Some(identity.clone()), self.issue_bind_proof(identity, *flow, scan_id.is_some()).await)

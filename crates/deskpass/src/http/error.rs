@@ -64,6 +64,8 @@ pub(crate) enum ApiError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorCause {
     StoreUnavailable,
+    /// The store failed while it committed: the change may have been made.
+    OutcomeUnknown,
     StoreOverloaded,
     SharedUnavailable,
     RecordDamaged,
@@ -169,6 +171,7 @@ impl ErrorCause {
         let unavailable = |texts| internal(StatusCode::SERVICE_UNAVAILABLE, texts);
         match self {
             Self::StoreUnavailable => unavailable(["store unavailable", "存储不可用"]),
+            Self::OutcomeUnknown => unavailable(["store unavailable, outcome unknown", "存储不可用，结果未知"]),
             Self::StoreOverloaded => unavailable(["store overloaded", "存储过载"]),
             Self::SharedUnavailable => unavailable(["shared store unavailable", "共享存储不可用"]),
             Self::RecordDamaged => broken(["record damaged", "记录损坏"]),
@@ -231,6 +234,7 @@ fn cause(internal: &InternalError) -> ErrorCause {
     match internal {
         InternalError::Store(error) => match error.kind() {
             StoreCause::Unavailable => ErrorCause::StoreUnavailable,
+            StoreCause::OutcomeUnknown => ErrorCause::OutcomeUnknown,
             StoreCause::Overloaded => ErrorCause::StoreOverloaded,
             StoreCause::Damaged => ErrorCause::RecordDamaged,
             StoreCause::SharedUnavailable => ErrorCause::SharedUnavailable,

@@ -39,12 +39,12 @@ impl StatisticsWriter {
     }
 }
 
-/// This task must not be cancelled: statistics that are being written would be lost or counted twice.
+/// Writes the statistics again and again. A write that was cancelled or failed is finished by the next one.
 async fn write(app: App, mut ended: oneshot::Receiver<()>) {
     let mut pause = FLUSH_INTERVAL;
     loop {
         let over = timeout(pause, &mut ended).await.is_ok();
-        let written = app.auth.store.flush_statistics().await;
+        let written = app.auth.flush_statistics().await;
         pause = if written.is_ok() { FLUSH_INTERVAL } else { RETRY_INTERVAL };
         if let Err(error) = written {
             tracing::warn!(%error, "cannot write sign-in statistics");

@@ -124,7 +124,7 @@ catalogue! {
     STORE_UP = Gauge Boolean "deskpass_store_up" []
         "1 if the database accepted a write just now.";
     STORE_OPERATIONS = Counter Count "deskpass_store_operations_total" ["operation", "outcome"]
-        "Operations of the database: read or write, and ok, unavailable, overloaded or damaged.";
+        "Operations of the database: read or write, and ok, unavailable, outcome_unknown, overloaded or damaged.";
     STORE_OPERATION_DURATION = Histogram Seconds "deskpass_store_operation_duration_seconds" ["operation"]
         "Duration of operations of the database, with the wait for their turn; of writes, with the commit.";
     STORE_WAITING = Gauge Count "deskpass_store_waiting_operations" []

@@ -83,9 +83,10 @@ const REPLY_OUTCOMES: [&str; 5] = ["delivered", "refused", "unreachable", "too_m
 const CLOSE_CODES: [u16; 13] = [1000, 1001, 1002, 1003, 1006, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4409];
 
 /// The outcomes of operations of the database.
-const STORE_OUTCOMES: [(Option<StoreErrorKind>, &str); 4] = [
+const STORE_OUTCOMES: [(Option<StoreErrorKind>, &str); 5] = [
     (None, "ok"),
     (Some(StoreErrorKind::Unavailable), "unavailable"),
+    (Some(StoreErrorKind::OutcomeUnknown), "outcome_unknown"),
     (Some(StoreErrorKind::Overloaded), "overloaded"),
     (Some(StoreErrorKind::Damaged), "damaged"),
 ];

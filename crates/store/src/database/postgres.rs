@@ -66,6 +66,8 @@ pub(crate) struct PostgresDatabase {
     pub(crate) reader: JournalReader,
     /// Fires after this node commits a change that concerns other nodes.
     pub(crate) changed: Arc<Notify>,
+    /// The timeout of a use of the database, in total.
+    pub(super) timeout: Duration,
 }
 
 impl PostgresDatabase {
@@ -86,7 +88,7 @@ impl PostgresDatabase {
             OpenError::Server { server: address.to_string(), error }
         })?;
         let pool = Arc::new(Pool::new(address, settings.connections, settings.timeout));
-        Ok(Self { pool, cache, reader, changed: Arc::default() })
+        Ok(Self { pool, cache, reader, changed: Arc::default(), timeout: settings.timeout })
     }
 
     /// How busy the connections of this node are.

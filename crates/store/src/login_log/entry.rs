@@ -111,6 +111,13 @@ impl Store {
     pub async fn record(&self, entry: LogEntry) -> Result<()> {
         self.database.write(move |tx| entry.write(tx)).await
     }
+
+    /// Logs an event of which it is unknown whether it was logged before.
+    pub async fn record_once(&self, entry: LogEntry) -> Result<()> {
+        let text = "SELECT 1 FROM login_log WHERE id = $1";
+        // An attempt that has not ended yet holds the chain. When it commits, this one fails, and the next one finds the row.
+        self.database.write(move |tx| if tx.exists(text, &args![&*entry.id])? { Ok(()) } else { entry.write(tx) }).await
+    }
 }
 
 /// The next position in a chain, the hash of the last row, and the name of the key; locks the chain until the transaction ends.

@@ -61,9 +61,10 @@ pub enum BeginOutcome {
 }
 
 impl Store {
-    /// Begins a session and logs it, if the preconditions hold.
+    /// Begins a session and logs it, if the preconditions hold. Repetition with the same digest keeps the session as it is, and
+    /// logs nothing: so a sign-in may be retried when it is unknown whether it was committed.
     pub async fn begin_session(&self, new_session: NewSession) -> Result<BeginOutcome> {
-        self.database.write(move |tx| begin(tx, &new_session)).await
+        self.database.write_repeatably(move |tx| begin(tx, &new_session)).await
     }
 }
 
@@ -90,7 +91,8 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome> {
         Precondition::PartialSession(digest) => partial_session::lock_if_valid(tx, *digest, employee, now)?,
     };
     if !precondition_holds {
-        return Ok(BeginOutcome::PreconditionFailed);
+        // An attempt before this one may have used the proof or the partial session up.
+        return retry_outcome(tx, *digest, employee);
     }
     // A default role is valid until the session ends, so it must not be revoked meanwhile either.
     if *default_role_from_record && lock_default_role(tx, employee)? != session.default_role {
@@ -151,7 +153,7 @@ fn insert(tx: &Tx<'_>, digest: Digest, session: &Session, visitor: &ClientInfo) 
     Ok(tx.execute(text, &values)? == 1)
 }
 
-/// A sign-in may be retried when it is unknown whether it was committed. Then its session is kept as it is.
+/// The outcome for a sign-in that may have been committed before.
 fn retry_outcome(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<BeginOutcome> {
     let text = "SELECT 1 FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3";
     let found = tx.exists(text, &args![digest, employee.corp(), employee.id()])?;

@@ -32,6 +32,11 @@ on_every_store! {
         assert!(fixture.lives("one").await && !fixture.lives("two").await);
         assert_eq!(ended(fixture, "half").await, Some(None));
         assert!(!fixture.store().end_partial_session(digest("half"), at(DAY)).await.unwrap());
+        // A retry of the same sign-in finds its session. Once that has ended, a retry does not bring it back.
+        assert_eq!(complete(fixture, "one", digest("half")).await, BeginOutcome::Begun);
+        assert!(fixture.store().end_session(digest("one"), at(DAY), entry()).await.unwrap());
+        assert_eq!(complete(fixture, "one", digest("half")).await, BeginOutcome::PreconditionFailed);
+        assert!(!fixture.lives("one").await);
     }
 }
 

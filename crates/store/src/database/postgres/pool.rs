@@ -80,7 +80,8 @@ impl Pool {
         StoreLoad { waiting: self.waiting.load(Ordering::Relaxed), connections: Some((in_use, self.limit)) }
     }
 
-    /// Runs `work` to its end, even when the caller stops waiting. It may be retried when it was rolled back.
+    /// Runs `work` to its end, even when the caller stops waiting. It may be retried when it was rolled back. The error says
+    /// whether the outcome of a write is unknown.
     pub(super) async fn run(
         self: &Arc<Self>,
         wanted_for: AccessMode,
@@ -98,8 +99,14 @@ impl Pool {
             let _permits = permits;
             pool.attempt(deadline, &work)
         });
-        let done = timeout_at(deadline + WORK_TIMEOUT_GRACE, job).await.map_err(|_| StoreError::timed_out())?;
-        done.map_err(|error| StoreError::unavailable(&error))?
+        // The thread may still commit, or may have panicked after the commit.
+        let unfinished = |error: StoreError| match wanted_for {
+            AccessMode::Read => error,
+            AccessMode::Write => error.with_unknown_outcome(),
+        };
+        let done = timeout_at(deadline + WORK_TIMEOUT_GRACE, job).await;
+        let done = done.map_err(|_| unfinished(StoreError::timed_out()))?;
+        done.map_err(|error| unfinished(StoreError::unavailable(&error)))?
     }
 
     async fn acquire(
@@ -134,7 +141,8 @@ impl Pool {
             match outcome {
                 Ok(()) => return Ok(()),
                 Err(WorkError::RolledBack(_)) if retryable && tries < MAX_ATTEMPTS && Instant::now() < deadline => {}
-                Err(WorkError::RolledBack(error) | WorkError::CommitUnknown(error)) => return Err(error),
+                Err(WorkError::RolledBack(error)) => return Err(error),
+                Err(WorkError::CommitUnknown(error)) => return Err(error.with_unknown_outcome()),
             }
         }
     }

@@ -52,6 +52,10 @@ impl SqliteConnection {
         Ok(self.0.execute_batch(text)?)
     }
 
+    pub(crate) fn commit(&self) -> Result<()> {
+        self.0.execute_batch("COMMIT").map_err(StoreError::of_sqlite_commit)
+    }
+
     /// Returns whether no transaction is open. SQLite rolls back by itself after a disk failure.
     pub(crate) fn is_outside_transaction(&self) -> bool {
         self.0.is_autocommit()

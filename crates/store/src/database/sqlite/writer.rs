@@ -88,7 +88,8 @@ impl Writer {
                 TrySendError::Disconnected(_) => stopped(),
             }
         })?;
-        answer.await.map_err(|_| stopped())?
+        // The writer may have stopped after the commit.
+        answer.await.map_err(|_| stopped().with_unknown_outcome())?
     }
 }
 
@@ -113,9 +114,14 @@ fn serve(sql: &SqliteConnection, jobs: &Receiver<QueuedWrite>, cache: &Cache, wa
 /// Runs a group in one transaction and sends the results only after the commit.
 fn commit(sql: &SqliteConnection, group: Vec<QueuedWrite>, cache: &Cache) {
     let mut outcomes = Vec::with_capacity(group.len());
-    let committed = run_all(sql, group, &mut outcomes).and_then(|()| sql.batch("COMMIT"));
+    let committed = run_all(sql, group, &mut outcomes).and_then(|()| sql.commit());
     if let Err(error) = &committed {
-        tracing::error!(%error, writes = outcomes.len(), "commit failed: none of its writes took effect");
+        let effect = if error.is_outcome_unknown() {
+            "its writes take no effect, unless they are found on disk after a crash"
+        } else {
+            "none of its writes took effect"
+        };
+        tracing::error!(%error, writes = outcomes.len(), "commit failed: {effect}");
         if !sql.is_outside_transaction() {
             let _ = sql.batch("ROLLBACK");
         }
