@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use super::Timestamp;
 
+/// The largest difference allowed between the clock of a node and that of the database that the nodes share.
+pub const MAX_CLOCK_SKEW: Duration = Duration::from_secs(30);
 /// The largest accepted difference between the machine's time and the newest record without confirmation.
 const MAX_RECORD_GAP_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 /// The largest step of the machine's time that a running process follows.
@@ -87,7 +89,7 @@ impl ReferenceSource {
     /// The largest accepted difference between the machine's time and this clock.
     const fn tolerance(self) -> Duration {
         match self {
-            Self::Database => Duration::from_secs(30),
+            Self::Database => MAX_CLOCK_SKEW,
             Self::Platform | Self::Operator => Duration::from_mins(5),
         }
     }
