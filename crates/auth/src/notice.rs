@@ -76,7 +76,7 @@ impl Auth {
 
     /// Delivers the notices that are due, with the text from `write`; returns how many were claimed, delivered or not.
     pub async fn deliver_notices(&self, write: impl Fn(&Notice) -> String) -> Result<usize, Error> {
-        let now = self.clock.now();
+        let now = self.clock.lease_now();
         let due = self.store.claim_notices(now, now + NOTICE_RETRY_PAUSE, NOTICE_BATCH_SIZE).await?;
         let count = due.len();
         for notice in due {

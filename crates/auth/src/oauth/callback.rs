@@ -56,9 +56,10 @@ impl Auth {
     /// Handles a callback. Must run to completion, whether or not the browser waits for it.
     pub async fn handle_callback(&self, callback: OAuthCallback) -> Result<CallbackOutcome, Error> {
         let (now, code) = (self.clock.now(), Digest::of(&[callback.code.as_bytes()]));
+        let leased_at = self.clock.lease_now();
         let fresh = PlatformCode {
             browser: browser_digest(&callback),
-            progress: CodeExchange::started(now),
+            progress: CodeExchange::started(leased_at),
             until: now + CODE_LIFETIME,
         };
         let browser = fresh.browser;
@@ -68,8 +69,8 @@ impl Auth {
             }
             return self.run_exchange(code, &callback, None).await;
         }
-        let seen = self.shared.codes.read_with(&code, now, |seen| (seen.browser, seen.progress.is_claimable(now)));
-        match seen.await? {
+        let seen = |seen: &PlatformCode<CodeExchange>| (seen.browser, seen.progress.is_claimable(leased_at));
+        match self.shared.codes.read_with(&code, now, seen).await? {
             Some((first, _)) if first != browser => {
                 self.audit_outcome(attempt(&callback, None), Err(Refusal::InvalidCode.into())).await
             }
@@ -80,7 +81,7 @@ impl Auth {
 
     /// Retries an exchange that failed or was abandoned, unless another request claims it first.
     async fn retry_exchange(&self, code: Digest, callback: &OAuthCallback) -> Result<CallbackOutcome, Error> {
-        match claim_exchange(&self.shared.codes, code, self.clock.now()).await? {
+        match claim_exchange(&self.shared.codes, code, &self.clock).await? {
             Some(seen) => self.run_exchange(code, callback, seen.progress.identity).await,
             None => await_outcome(&self.shared.codes, code, &self.clock, SHARED_OUTCOME_TIMEOUT).await,
         }
