@@ -120,6 +120,18 @@ fn a_small_difference_is_followed_by_a_second_a_minute() {
     assert_eq!((clock.review(None), clock.now()), (Duration::ZERO, NOW + Duration::from_mins(10)));
 }
 
+/// Until it is followed, a node is not ready.
+#[test]
+fn a_confirmed_difference_beyond_the_tolerance_is_followed_at_once() {
+    for (gap, forward) in [(30, 1), (31, 31), (60, 60)].map(|(gap, forward)| (Duration::from_secs(gap), forward)) {
+        let machine = MachineClock::manual(NOW);
+        let clock = Clock::after_record(machine.clone(), Some(NOW));
+        machine.set_wall(NOW + gap);
+        let reference = ReferenceTime { time: NOW + gap, source: ReferenceSource::Database };
+        assert_eq!(clock.review(Some(reference)), Duration::from_secs(forward), "{gap:?}");
+    }
+}
+
 #[test]
 fn time_counts_while_the_machine_is_suspended() {
     let machine = MachineClock::manual(NOW);

@@ -97,7 +97,7 @@ impl App {
             Some(_) => self.platform_witness(true).await.or(database),
             None => {
                 let apart = clock_difference(clock.machine(), clock.now());
-                let is_needed = clock.trust() != ClockTrust::Trusted || apart > MAX_SLEWED_DIFFERENCE;
+                let is_needed = clock.trust() != ClockTrust::Trusted || apart > MAX_CLOCK_SKEW;
                 self.platform_witness(is_needed).await
             }
         }
