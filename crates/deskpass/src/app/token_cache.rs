@@ -109,7 +109,7 @@ mod tests {
         assert!(!there.acquire_lease().await);
         here.release_lease().await;
         assert!(there.acquire_lease().await);
-        machines.each_ref().map(|machine| machine.advance(FETCH_LEASE));
+        machines.iter().for_each(|machine| machine.advance(FETCH_LEASE));
         assert!(here.acquire_lease().await, "the other one died");
         assert_eq!(
             shared.leases.read_with(&here.application, here.clock.lease_now(), |lease| lease.holder).await.unwrap(),
