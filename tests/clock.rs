@@ -1,13 +1,15 @@
 //! A wrong clock, however far off, never destroys or shortens stored records.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use deskpass_core::{Clock, MachineClock, Timestamp};
 use serde_json::Value;
 
 use crate::harness::{
-    Client, FakeClock, Platform, Process, Servers, TestApp, binary, finished, query, until, with_settings,
+    Client, ClusterStore, FakeClock, Platform, Process, Servers, StoreBackend, TestApp, binary, finished, query, until,
+    with_settings,
 };
 
 /// Starts the service in development mode, on a machine with this clock.
@@ -167,23 +169,25 @@ async fn the_platforms_clock_tells_a_wrong_clock_from_a_long_pause() {
     assert_eq!(query(&database, log), output, "it is not believed");
 }
 
+/// A node in development mode on a shared database.
+fn node(place: &ClusterStore, clock: &FakeClock) -> Command {
+    let mut command = binary();
+    command.arg("serve").current_dir(std::env::temp_dir());
+    let given = [("listen", "127.0.0.1:0"), ("development.enabled", "true")];
+    with_settings(&mut command, given.into_iter().chain(place.settings()));
+    clock.on(&mut command);
+    command
+}
+
 /// On a shared database, a node with a wrong clock does not start, and a running node survives a step of its clock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_go_by_the_clock_of_their_database() {
     let (place, clock) = (Servers::shared().cluster_store(), FakeClock::by("+800d"));
-    let start = || {
-        let mut command = binary();
-        command.arg("serve").current_dir(std::env::temp_dir());
-        let given = [("listen", "127.0.0.1:0"), ("development.enabled", "true")];
-        with_settings(&mut command, given.into_iter().chain(place.settings()));
-        clock.on(&mut command);
-        command
-    };
-    let refused = finished(&mut start());
+    let refused = finished(&mut node(&place, &clock));
     let why = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && why.contains("s apart"), "{why}");
     clock.set("+0");
-    let process = Process::spawn(start());
+    let process = Process::spawn(node(&place, &clock));
     let mut client = Client::connect(&process.address).await;
     let token = client.sign_in("user01").await;
     clock.set("+800d");
@@ -205,4 +209,43 @@ async fn a_session_expires_while_the_machine_is_suspended() {
     assert!(client.is_valid(&token).await);
     machine.advance(Duration::from_hours(1));
     assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "expired");
+}
+
+/// The clocks of two nodes may be further apart than a lease lasts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leases_end_by_the_clock_of_the_database() {
+    let (place, clock) = (Servers::shared().cluster_store(), FakeClock::by("+25"));
+    let process = Process::spawn(node(&place, &clock));
+    let left = "SELECT until - (extract(epoch FROM clock_timestamp()) * 1000)::bigint FROM chore
+        WHERE name = 'sweep' AND until > 0";
+    until("the node has the lease of a sweep", async || !place.query(left).is_empty()).await;
+    let left: i64 = place.query(left)[0].parse().unwrap();
+    assert!(left <= 52_000, "a lease of 50 s ends in {left} ms");
+    process.terminate();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_far_from_the_clock_of_its_database_is_not_ready() {
+    let test = async {
+        let now = MachineClock::real().wall();
+        let skew = Duration::from_mins(10);
+        let machines = [now, now - skew].map(MachineClock::manual);
+        let [right, behind] = machines.clone().map(|machine| Clock::after_record(machine, None));
+        let one = TestApp::with_clock(right).await;
+        let other = one.second_node_at(behind).await;
+        let ready = async |node: &TestApp| node.client().await.get("/api/ready", &[]).await;
+        assert_eq!(ready(&one).await.data()["dependencies"]["clock"], "ok");
+        let refused = ready(&other).await;
+        let refused = refused.refused(503, 1005).json();
+        let state = &refused["data"];
+        assert_eq!(state["ready"], false, "{refused}");
+        assert_eq!(state["dependencies"]["clock"], "differs", "{refused}");
+        assert_eq!(state["dependencies"]["store"], "ok", "{refused}");
+        assert!(refused["message"].as_str().unwrap().contains("clock differs from the database's"), "{refused}");
+        // One runs ahead, the other one catches up.
+        machines.iter().for_each(|machine| machine.advance(skew));
+        assert_eq!(ready(&one).await.refused(503, 1005).json()["data"]["dependencies"]["clock"], "differs");
+        assert_eq!(ready(&other).await.data()["dependencies"]["clock"], "ok");
+    };
+    StoreBackend::ScaledOut.run(Box::pin(test)).await;
 }

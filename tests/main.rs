@@ -60,6 +60,7 @@ mod framing;
 mod hardening;
 mod host_names;
 mod key_rotation;
+mod leases;
 mod limits;
 mod log_lines;
 mod migrations;

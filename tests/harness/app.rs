@@ -132,6 +132,12 @@ impl TestApp {
         Box::pin(Self::open(settings, home, self.clock.clone())).await
     }
 
+    /// Another node of the same cluster, with the same settings and another clock. Only for the scaled-out store.
+    pub(crate) async fn second_node_at(&self, clock: Clock) -> Self {
+        let home = TestStorage::at(Some(self.cluster_store().clone()));
+        Box::pin(Self::open(self.settings.clone(), home, clock)).await
+    }
+
     async fn open(settings: Settings, home: TestStorage, clock: Clock) -> Self {
         let given = home.apply_to(settings);
         let (settings, listener) =

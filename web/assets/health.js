@@ -47,6 +47,10 @@ learn({
     'This node is shutting down: it completes requests in progress and accepts no new ones.',
     '此节点正在停止：会完成已有请求，不再接受新的请求。',
   ],
+  health_clock_differs: [
+    'The clock of this node and that of the database differ by more than 30 seconds, so load balancers send no requests to it. Synchronise both with NTP.',
+    '此节点的时钟与数据库的时钟相差超过 30 秒，负载均衡不再向它转发请求。请用 NTP 为两者校时。',
+  ],
   health_dev: [
     'Development mode: anyone who can reach this address can sign in as anyone. Never use it in production.',
     '开发模式：任何能访问此地址的人都可以冒用任何人登录，请勿用于生产环境。',
@@ -80,8 +84,9 @@ const drawn = ({ data, message }) =>
 
 const warning = (kind, text) => h('p', { class: kind === 'bad' ? 'refusal' : 'warning' }, text);
 
-const warnings = ({ draining, mode }) => [
+const warnings = ({ draining, mode, dependencies }) => [
   draining && warning('warm', say('health_draining')),
+  dependencies.clock === 'differs' && warning('bad', say('health_clock_differs')),
   mode === 'development' && warning('warm', say('health_dev')),
 ];
 

@@ -28,7 +28,7 @@ const EXCHANGE_LEASE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(into = "StoredExchange", from = "StoredExchange")]
 pub struct CodeExchange {
-    /// When the current exchange started.
+    /// When the current exchange started, by the time of leases.
     since: Option<Timestamp>,
     /// The identity that the platform returned.
     pub(crate) identity: Option<Identity>,
@@ -40,15 +40,15 @@ pub struct CodeExchange {
 }
 
 impl CodeExchange {
-    pub(crate) fn started(now: Timestamp, token: TicketedToken) -> Self {
-        Self { since: Some(now), token: Some(token), ..Self::default() }
+    pub(crate) fn started(leased_at: Timestamp, token: TicketedToken) -> Self {
+        Self { since: Some(leased_at), token: Some(token), ..Self::default() }
     }
 
     /// Whether another request may take over: the exchange failed for a transient reason, or its lease expired.
-    pub(crate) fn is_claimable(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_claimable(&self, lease_now: Timestamp) -> bool {
         match &self.outcome {
             Some(outcome) => matches!(outcome, Err(Error::Internal(_))),
-            None => self.since.is_some_and(|since| now >= since + EXCHANGE_LEASE),
+            None => self.since.is_some_and(|since| lease_now >= since + EXCHANGE_LEASE),
         }
     }
 }
@@ -108,11 +108,12 @@ type CodeStore = EphemeralStore<PlatformCode<CodeExchange>>;
 pub(crate) async fn claim_exchange(
     codes: &CodeStore,
     code: Digest,
-    now: Timestamp,
+    clock: &Clock,
 ) -> Result<Option<PlatformCode<CodeExchange>>, Error> {
-    let claimed = codes.update(&code, now, |seen| {
-        let progress = CodeExchange { since: Some(now), outcome: None, ..seen.progress.clone() };
-        if seen.progress.is_claimable(now) { Ok(PlatformCode { progress, ..seen }) } else { Err(()) }
+    let leased_at = clock.lease_now();
+    let claimed = codes.update(&code, clock.now(), |seen| {
+        let progress = CodeExchange { since: Some(leased_at), outcome: None, ..seen.progress.clone() };
+        if seen.progress.is_claimable(leased_at) { Ok(PlatformCode { progress, ..seen }) } else { Err(()) }
     });
     Ok(claimed.await?.and_then(Result::ok))
 }
@@ -182,7 +183,7 @@ pub(crate) async fn await_outcome(
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
-    use deskpass_core::{Entropy, LoginSource, NoEntropy, Role, Secret};
+    use deskpass_core::{Entropy, LoginSource, MachineClock, NoEntropy, Role, Secret};
     use deskpass_store::SharedState;
     use tokio::time::interval;
 
@@ -243,18 +244,26 @@ mod tests {
         let identity = Identity::Member { userid: "a".into() };
         store_identity(&shared.codes, code, clock.now(), &identity).await;
         clock.advance(Duration::from_millis(4_999));
-        assert!(
-            claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(),
-            "claimed by another request"
-        );
+        assert!(claim_exchange(&shared.codes, code, &clock).await.unwrap().is_none(), "claimed by another request");
         clock.advance(Duration::from_millis(1));
         let token = shared.codes.read_with(&code, clock.now(), |seen| seen.progress.token).await.unwrap();
-        let claimed = claim_exchange(&shared.codes, code, clock.now()).await.unwrap().unwrap();
+        let claimed = claim_exchange(&shared.codes, code, &clock).await.unwrap().unwrap();
         assert_eq!(claimed.progress.identity, Some(identity), "the platform need not be asked");
         assert!(claimed.progress.token.is_some() && token == Some(claimed.progress.token), "one sign-in has one token");
-        assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(), "claimed again");
+        assert!(claim_exchange(&shared.codes, code, &clock).await.unwrap().is_none(), "claimed again");
         clock.advance(EXCHANGE_LEASE);
-        assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_some(), "that one died, too");
+        assert!(claim_exchange(&shared.codes, code, &clock).await.unwrap().is_some(), "that one died, too");
+    }
+
+    /// Its clock is ahead by more than the lease lasts.
+    #[tokio::test]
+    async fn the_exchange_of_a_live_node_is_not_claimed_by_another() {
+        let (shared, machine) = (SharedState::in_process(), MachineClock::manual(Timestamp::from_millis(50_000)));
+        let ((code, clock), other) = (begun(&shared).await, Clock::after_record(machine.clone(), None));
+        other.align_leases(clock.lease_now());
+        assert!(claim_exchange(&shared.codes, code, &other).await.unwrap().is_none());
+        machine.advance(EXCHANGE_LEASE);
+        assert!(claim_exchange(&shared.codes, code, &other).await.unwrap().is_some(), "that node died");
     }
 
     #[tokio::test]

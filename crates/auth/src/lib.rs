@@ -6,6 +6,7 @@ mod anonymous_refusals;
 mod attempts;
 mod audit;
 mod bind;
+mod chore_lease;
 mod code_exchange;
 mod credential_vault;
 mod departure;

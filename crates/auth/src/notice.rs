@@ -76,8 +76,8 @@ impl Auth {
 
     /// Delivers the notices that are due, with the text from `write`; returns how many were claimed, delivered or not.
     pub async fn deliver_notices(&self, write: impl Fn(&Notice) -> String) -> Result<usize, Error> {
-        let now = self.clock.now();
-        let due = self.store.claim_notices(now, now + NOTICE_RETRY_PAUSE, NOTICE_BATCH_SIZE).await?;
+        let leased_at = self.clock.lease_now();
+        let due = self.store.claim_notices(leased_at, leased_at + NOTICE_RETRY_PAUSE, NOTICE_BATCH_SIZE).await?;
         let count = due.len();
         for notice in due {
             let outcome = self.try_deliver(&notice, write(&notice)).await;
@@ -85,7 +85,7 @@ impl Auth {
             if outcome == NoticeOutcome::Postponed {
                 // `tries` includes this attempt.
                 let doubled = u32::try_from(notice.tries.saturating_sub(1)).unwrap_or(0).min(MAX_PAUSE_DOUBLINGS);
-                self.store.postpone_notice(notice.id, now + NOTICE_RETRY_PAUSE * 2_u32.pow(doubled)).await?;
+                self.store.postpone_notice(notice.id, leased_at + NOTICE_RETRY_PAUSE * 2_u32.pow(doubled)).await?;
             } else {
                 self.store.delete_notice(notice.id).await?;
             }

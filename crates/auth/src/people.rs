@@ -1,6 +1,5 @@
 //! People who come and go: what the platform says about them, and the roles that follow from rules or end by themselves.
 
-mod chore_lease;
 mod chore_state;
 mod events;
 mod leaver;

@@ -23,14 +23,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use deskpass_auth::{Auth, Error, KeyVerdict};
-use deskpass_core::{Clock, Digest, Entropy, InvalidId, MachineClock, Networks, Reference};
+use deskpass_core::{Clock, Digest, Entropy, InvalidId, MAX_CLOCK_SKEW, MachineClock, Networks, Reference};
 use deskpass_platform::SettingsError;
 use deskpass_simulator::Simulator;
 use deskpass_store::{OpenError, Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
+use crate::app::clock::clock_difference;
 use crate::app::installation::{NewData, OtherPlatform};
 use crate::app::own_pages::{OwnPages, OwnPagesProblem};
 use crate::app::platform::VerifyFileProblem;

@@ -51,7 +51,7 @@ use activity::ConnectionActivity;
 use checked_reader::{CheckedReader, RequestTracker};
 use connections::{ConnectionGuard, Connections};
 use direct_path::DirectPath;
-use periodic::{refresh_certificates, run_periodic_tasks, summarise_refusals};
+use periodic::{refresh_certificates, run_periodic_tasks, summarise_refusals, sweep_expired};
 pub use reload::{ReloadError, Reloader, SettingsSource};
 use statistics::StatisticsWriter;
 use timeouts::{ConnectionTimeouts, TimeoutStream};
@@ -114,6 +114,7 @@ impl Server {
         check_encryption_key(&app).await;
         let mut background_tasks = JoinSet::new();
         background_tasks.spawn(run_periodic_tasks(app.clone()));
+        background_tasks.spawn(sweep_expired(app.clone()));
         background_tasks.spawn(refresh_certificates(app.clone()));
         background_tasks.spawn(notices::deliver(app.clone()));
         background_tasks.spawn(logouts::deliver(app.clone()));

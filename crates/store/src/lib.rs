@@ -16,6 +16,7 @@ mod cursor;
 mod data_platform;
 mod deny_list;
 mod directory;
+mod due_time;
 mod error;
 mod if_cached;
 mod ip_rules;

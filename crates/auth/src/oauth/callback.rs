@@ -56,10 +56,10 @@ impl Auth {
     /// Handles a callback. Must run to completion, whether or not the browser waits for it.
     pub async fn handle_callback(&self, callback: OAuthCallback) -> Result<CallbackOutcome, Error> {
         let (now, code) = (self.clock.now(), Digest::of(&[callback.code.as_bytes()]));
-        let token = TicketedToken::generate(&self.entropy)?;
+        let (leased_at, token) = (self.clock.lease_now(), TicketedToken::generate(&self.entropy)?);
         let fresh = PlatformCode {
             browser: browser_digest(&callback),
-            progress: CodeExchange::started(now, token),
+            progress: CodeExchange::started(leased_at, token),
             until: now + CODE_LIFETIME,
         };
         let browser = fresh.browser;
@@ -69,8 +69,8 @@ impl Auth {
             }
             return self.run_exchange(code, &callback, None, token).await;
         }
-        let seen = self.shared.codes.read_with(&code, now, |seen| (seen.browser, seen.progress.is_claimable(now)));
-        match seen.await? {
+        let seen = |seen: &PlatformCode<CodeExchange>| (seen.browser, seen.progress.is_claimable(leased_at));
+        match self.shared.codes.read_with(&code, now, seen).await? {
             Some((first, _)) if first != browser => {
                 self.audit_outcome(attempt(&callback, None), Err(Refusal::InvalidCode.into())).await
             }
@@ -81,7 +81,7 @@ impl Auth {
 
     /// Retries an exchange that failed or was abandoned, unless another request claims it first.
     async fn retry_exchange(&self, code: Digest, callback: &OAuthCallback) -> Result<CallbackOutcome, Error> {
-        match claim_exchange(&self.shared.codes, code, self.clock.now()).await? {
+        match claim_exchange(&self.shared.codes, code, &self.clock).await? {
             Some(seen) => {
                 // A node of the previous version kept no token.
                 let token = seen.progress.token.map_or_else(|| TicketedToken::generate(&self.entropy), Ok)?;

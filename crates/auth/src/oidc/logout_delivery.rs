@@ -9,7 +9,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deskpass_core::oidc::{ClientRegistration, SigningAlgorithm};
-use deskpass_core::{ClientInfo, NoEntropy, Timestamp};
+use deskpass_core::{ClientInfo, LEASE_CLOCK_ERROR, NoEntropy, Timestamp};
 use deskpass_store::{AuditEvent, LogEntry, LogoutNotice};
 use serde_json::{Value, json};
 
@@ -28,8 +28,9 @@ const LOGOUT_TOKEN_LIFETIME: Duration = Duration::from_mins(2);
 
 /// The number of clients that are looked at in one round.
 const MAX_DUE_CLIENTS: i64 = 1_000;
-/// How long a claim lasts: a full queue fits into it even if no attempt is answered. What was not tried by then is claimed again.
-const CLAIM_LEASE: Duration = Duration::from_secs(20);
+/// How long a claim lasts, by the time of leases: a full queue fits into it even if no attempt is answered. What was not tried by then is
+/// claimed again.
+const CLAIM_LEASE: Duration = Duration::from_secs(25);
 /// The number of expired grants that are ended at once.
 const EXPIRY_BATCH: i64 = 200;
 /// The pauses after failed attempts, in seconds; the last one repeats.
@@ -69,11 +70,11 @@ impl Auth {
     /// returns how many there were. Does not wait until they are delivered. What finds no room in a queue stays due; a queue that
     /// becomes empty fires `logouts_due`.
     pub async fn deliver_logouts(&self, sender: &LogoutSender) -> Result<usize, Error> {
-        let now = self.clock.now();
         let ended = self.end_grants_of_changed_clients().await?;
-        let mut count = ended + self.store.expire_grants(now, EXPIRY_BATCH).await?;
-        for client in self.store.due_logout_clients(now, MAX_DUE_CLIENTS).await? {
-            count += self.claim_logouts(sender, &client, now).await?;
+        let mut count = ended + self.store.expire_grants(self.clock.now(), EXPIRY_BATCH).await?;
+        let leased_at = self.clock.lease_now();
+        for client in self.store.due_logout_clients(leased_at, MAX_DUE_CLIENTS).await? {
+            count += self.claim_logouts(sender, &client, leased_at).await?;
         }
         Ok(count)
     }
@@ -98,8 +99,8 @@ impl Auth {
     /// Delivers the logouts in the queue of a client, one after the other.
     async fn deliver_to_client(self, http: reqwest::Client, queues: Arc<LogoutQueues>, client: String) {
         while let Some(ClaimedLogout { notice, until }) = queues.next(&client) {
-            if self.clock.now() + ATTEMPT_TIMEOUT > until {
-                // It waited for so long that another node may have it.
+            if self.clock.lease_now() + ATTEMPT_TIMEOUT + LEASE_CLOCK_ERROR > until {
+                // It waited for so long that another node may have it before the attempt ends.
                 continue;
             }
             if let Err(error) = self.deliver_logout(&http, notice).await {
@@ -165,7 +166,7 @@ impl Auth {
         } else {
             tracing::debug!(client = client_id, status, tries = tries + 1, "logout postponed");
         }
-        Ok(self.store.postpone_logout(sid, at, self.clock.now() + pause, status).await?)
+        Ok(self.store.postpone_logout(sid, at, self.clock.lease_now() + pause, status).await?)
     }
 
     /// Gives up, and says so in the audit log: the client may still believe that the user is signed in.
@@ -236,7 +237,7 @@ mod tests {
     #[test]
     fn a_full_queue_is_tried_before_its_claim_ends() {
         let rounds = u32::try_from(MAX_WAITING.div_ceil(MAX_WORKERS)).unwrap_or(u32::MAX);
-        assert!(ATTEMPT_TIMEOUT * (rounds + 1) <= CLAIM_LEASE);
+        assert!(ATTEMPT_TIMEOUT * (rounds + 1) + LEASE_CLOCK_ERROR <= CLAIM_LEASE);
     }
 
     #[test]

@@ -162,15 +162,15 @@ impl Auth {
     /// Handles the events that are due; returns how many were claimed, handled or not.
     pub async fn handle_events(&self) -> Result<usize, Error> {
         self.lock_waiting_leavers().await?;
-        let now = self.clock.now();
-        let due = self.store.claim_events(now, now + EVENT_RETRY_PAUSE, EVENT_BATCH_SIZE).await?;
+        let (now, leased_at) = (self.clock.now(), self.clock.lease_now());
+        let due = self.store.claim_events(leased_at, leased_at + EVENT_RETRY_PAUSE, EVENT_BATCH_SIZE).await?;
         let mut pace = Pace::per_second(LOOKUPS_PER_SECOND);
         for event in &due {
             // Others may have arrived while the platform was asked.
             self.lock_waiting_leavers().await?;
             match self.try_event(event, now, &mut pace).await.filter(|_| now.since(event.received_at) < MAX_EVENT_AGE) {
                 None => self.store.finish_event(event.digest).await?,
-                Some(again_at) => self.store.postpone_event(event.digest, again_at).await?,
+                Some(pause) => self.store.postpone_event(event.digest, leased_at + pause).await?,
             }
         }
         Ok(due.len())
@@ -200,24 +200,24 @@ impl Auth {
         }
     }
 
-    /// Handles an event; returns when to try again, if it is not handled.
-    async fn try_event(&self, event: &ClaimedEvent, now: Timestamp, pace: &mut Pace) -> Option<Timestamp> {
+    /// Handles an event; returns how long to wait before the next attempt, if it is not handled.
+    async fn try_event(&self, event: &ClaimedEvent, now: Timestamp, pace: &mut Pace) -> Option<Duration> {
         let ClaimedEvent { change, received_at, tries, .. } = event;
         let handled = match serde_json::from_str(change) {
             Ok(change) => self.handle_event(change, *received_at, pace).await,
             Err(error) => {
                 // It may be of a later version, whose nodes handle it.
                 tracing::debug!(%error, "cannot read an event of the platform");
-                return Some(retry_at(now, *tries));
+                return Some(retry_pause(*tries));
             }
         };
         match handled {
             Ok(Handled::Done) => None,
-            Ok(Handled::TooSoon) => Some(retry_at(now, *tries)),
-            Ok(Handled::UnknownLeaver) => next_look_at(*received_at, now, *tries),
+            Ok(Handled::TooSoon) => Some(retry_pause(*tries)),
+            Ok(Handled::UnknownLeaver) => pause_before_look(*received_at, now, *tries),
             Err(error) => {
                 tracing::info!(%error, %change, "an event of the platform could not be handled yet");
-                Some(retry_at(now, *tries))
+                Some(retry_pause(*tries))
             }
         }
     }
@@ -347,18 +347,19 @@ impl Auth {
     }
 }
 
-/// When an event is tried again after it failed so many times.
-fn retry_at(now: Timestamp, tries: i64) -> Timestamp {
+/// How long an event waits after it failed so many times.
+fn retry_pause(tries: i64) -> Duration {
     let doubled = u32::try_from(tries.saturating_sub(1)).unwrap_or(0).min(MAX_PAUSE_DOUBLINGS);
-    now + EVENT_RETRY_PAUSE * 2_u32.pow(doubled)
+    EVENT_RETRY_PAUSE * 2_u32.pow(doubled)
 }
 
-/// When to look again at a leaver without a record; `None` once no sign-in that began before the event can be under way. Meanwhile a
-/// record that is added begins locked.
-fn next_look_at(received_at: Timestamp, now: Timestamp, tries: i64) -> Option<Timestamp> {
+/// How long to wait before the next look at a leaver without a record; `None` once no sign-in that began before the event can be under
+/// way. Meanwhile a record that is added begins locked.
+fn pause_before_look(received_at: Timestamp, now: Timestamp, tries: i64) -> Option<Duration> {
     let end = received_at + SIGN_IN_LIFETIME;
-    let next = if tries <= 1 { end.min(now + SECOND_LOOK_PAUSE) } else { end };
-    (now < end).then_some(next)
+    let left = end.since(now);
+    let pause = if tries <= 1 { left.min(SECOND_LOOK_PAUSE) } else { left };
+    (now < end).then_some(pause)
 }
 
 /// Whether no call was made, or the platform refused it, because there were too many.
@@ -374,17 +375,17 @@ mod tests {
     fn a_leaver_without_a_record_is_looked_at_until_no_sign_in_can_add_one() {
         let received = Timestamp::from_millis(1_700_000_000_000);
         let (soon, end) = (received + SECOND_LOOK_PAUSE, received + SIGN_IN_LIFETIME);
-        assert_eq!(next_look_at(received, received, 1), Some(soon));
-        assert_eq!(next_look_at(received, soon, 2), Some(end));
-        assert_eq!(next_look_at(received, end, 3), None);
-        assert_eq!(next_look_at(received, end - Duration::from_secs(1), 1), Some(end), "the first look was late");
+        assert_eq!(pause_before_look(received, received, 1), Some(SECOND_LOOK_PAUSE));
+        assert_eq!(pause_before_look(received, soon, 2), Some(end.since(soon)));
+        assert_eq!(pause_before_look(received, end, 3), None);
+        let late = Duration::from_secs(1);
+        assert_eq!(pause_before_look(received, end - late, 1), Some(late), "the first look was late");
     }
 
     #[test]
     fn pauses_double_up_to_an_hour() {
-        let now = Timestamp::from_millis(1_700_000_000_000);
         for (tries, minutes) in [(0, 1), (1, 1), (2, 2), (4, 8), (7, 64), (1_000, 64)] {
-            assert_eq!(retry_at(now, tries), now + Duration::from_mins(minutes), "{tries}");
+            assert_eq!(retry_pause(tries), Duration::from_mins(minutes), "{tries}");
         }
     }
 }

@@ -8,10 +8,10 @@ use deskpass_platform::{Error as PlatformError, Identity, Meaning};
 use deskpass_store::{Chore, LeftOutcome, NoticeAbout, NoticeSubject};
 use serde::{Deserialize, Serialize};
 
-use super::chore_lease::ChoreLease;
 use super::leaver::{departure_of, shows_member, was_visible};
 use super::leaver_guard::LeaverGuard;
 use super::pace::{DailyBudget, LookupPurpose, Pace};
+use crate::chore_lease::ChoreLease;
 use crate::notice::MAX_NOTIFIED_ADMINS;
 use crate::{Auth, AuthEvent, Error, InternalError, LeaverSource, PersonCheckOutcome};
 

@@ -18,8 +18,8 @@ use self::difference::StoredDirectory;
 use self::listing::Listing;
 use self::role_losses::RoleLosses;
 use self::run::SyncRun;
-use super::chore_lease::ChoreLease;
 use super::role_rules::{RuleEffect, RuleSubjects};
+use crate::chore_lease::ChoreLease;
 use crate::{Auth, Error, InternalError};
 
 pub use self::report::{SyncOptions, SyncProgress, SyncReport, SyncStep, UpdatedPerson};

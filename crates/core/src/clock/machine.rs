@@ -22,6 +22,8 @@ enum MachineSource {
 struct ManualTime {
     wall: AtomicI64,
     uptime: AtomicI64,
+    /// How far each reading of the uptime advances both.
+    step: AtomicI64,
 }
 
 impl MachineClock {
@@ -34,7 +36,8 @@ impl MachineClock {
     /// A simulated machine whose clocks stand still until a test moves them.
     #[must_use]
     pub fn manual(wall: Timestamp) -> Self {
-        Self(MachineSource::Manual(Arc::new(ManualTime { wall: AtomicI64::new(wall.0), uptime: AtomicI64::new(0) })))
+        let (uptime, step) = (AtomicI64::new(0), AtomicI64::new(0));
+        Self(MachineSource::Manual(Arc::new(ManualTime { wall: AtomicI64::new(wall.0), uptime, step })))
     }
 
     /// The time of day.
@@ -51,7 +54,11 @@ impl MachineClock {
     pub fn uptime(&self) -> Duration {
         match &self.0 {
             MachineSource::Real => real_uptime(),
-            MachineSource::Manual(time) => Timestamp(time.uptime.load(Ordering::SeqCst)).since(Timestamp(0)),
+            MachineSource::Manual(time) => {
+                let step = time.step.load(Ordering::SeqCst);
+                time.wall.fetch_add(step, Ordering::SeqCst);
+                Timestamp(time.uptime.fetch_add(step, Ordering::SeqCst)).since(Timestamp(0))
+            }
         }
     }
 
@@ -60,6 +67,14 @@ impl MachineClock {
         if let MachineSource::Manual(time) = &self.0 {
             time.wall.fetch_add(millis(span), Ordering::SeqCst);
             time.uptime.fetch_add(millis(span), Ordering::SeqCst);
+        }
+    }
+
+    /// Advances the clocks of a simulated machine by this much with each later reading of its uptime, as if the work between two
+    /// readings took that long.
+    pub fn advance_on_read(&self, span: Duration) {
+        if let MachineSource::Manual(time) = &self.0 {
+            time.step.store(millis(span), Ordering::SeqCst);
         }
     }
 

@@ -120,12 +120,83 @@ fn a_small_difference_is_followed_by_a_second_a_minute() {
     assert_eq!((clock.review(None), clock.now()), (Duration::ZERO, NOW + Duration::from_mins(10)));
 }
 
+/// Until it is followed, a node is not ready.
+#[test]
+fn a_confirmed_difference_beyond_the_tolerance_is_followed_at_once() {
+    for (gap, forward) in [(30, 1), (31, 31), (60, 60)].map(|(gap, forward)| (Duration::from_secs(gap), forward)) {
+        let machine = MachineClock::manual(NOW);
+        let clock = Clock::after_record(machine.clone(), Some(NOW));
+        machine.set_wall(NOW + gap);
+        let reference = ReferenceTime { time: NOW + gap, source: ReferenceSource::Database };
+        assert_eq!(clock.review(Some(reference)), Duration::from_secs(forward), "{gap:?}");
+    }
+}
+
 #[test]
 fn time_counts_while_the_machine_is_suspended() {
     let machine = MachineClock::manual(NOW);
     let clock = Clock::after_record(machine.clone(), Some(NOW));
     machine.advance(Duration::from_hours(1));
     assert_eq!(clock.now(), NOW + Duration::from_hours(1));
+}
+
+/// The clocks of two nodes may differ by more than a lease lasts, and neither may take over what the other has just claimed.
+#[test]
+fn leases_end_by_the_time_of_the_database_on_every_node() {
+    let apart = Duration::from_secs(25);
+    let machines = [NOW - apart, NOW + apart].map(MachineClock::manual);
+    let nodes = machines.clone().map(|machine| Clock::after_record(machine, None));
+    for (node, machine) in nodes.iter().zip(&machines) {
+        assert_eq!(node.lease_now(), node.now(), "no database is shared");
+        node.align_leases(NOW);
+        assert_eq!((node.lease_now(), node.now()), (NOW, machine.wall()));
+        machine.advance(Duration::from_secs(7));
+        assert_eq!(node.lease_now(), NOW + Duration::from_secs(7));
+    }
+}
+
+#[test]
+fn leases_do_not_move_with_the_time_of_the_service() {
+    let machine = MachineClock::manual(NOW);
+    let clock = Clock::after_record(machine.clone(), Some(NOW));
+    clock.align_leases(NOW);
+    machine.set_wall(NOW + Duration::from_mins(10));
+    assert_eq!(clock.review(platform(clock.machine())), Duration::from_mins(10));
+    assert_eq!((clock.now(), clock.lease_now()), (NOW + Duration::from_mins(10), NOW));
+    clock.align_leases(NOW - Duration::from_secs(1));
+    assert_eq!(clock.lease_now(), NOW - Duration::from_secs(1), "the database was found to be behind");
+}
+
+#[test]
+fn a_clock_differs_beyond_the_tolerance_in_either_direction() {
+    let clock = Clock::after_record(MachineClock::manual(NOW), None);
+    for (reference, differs) in [
+        (NOW, false),
+        (NOW + MAX_CLOCK_SKEW, false),
+        (NOW - MAX_CLOCK_SKEW, false),
+        (NOW + MAX_CLOCK_SKEW + Duration::from_millis(1), true),
+        (NOW - MAX_CLOCK_SKEW - Duration::from_millis(1), true),
+    ] {
+        assert_eq!(clock.differs_from(reference, MAX_CLOCK_SKEW), differs, "{reference:?}");
+    }
+}
+
+#[test]
+fn a_manual_clock_has_no_regard_to_a_database() {
+    let clock = Clock::manual(NOW);
+    clock.align_leases(NOW + DAY);
+    assert_eq!(clock.lease_now(), NOW);
+    assert!(!clock.differs_from(NOW + DAY, MAX_CLOCK_SKEW));
+}
+
+#[test]
+fn a_simulated_machine_can_take_time_for_its_work() {
+    let machine = MachineClock::manual(NOW);
+    let clock = Clock::after_record(machine.clone(), None);
+    machine.advance_on_read(Duration::from_secs(3));
+    assert_eq!([clock.now(), clock.now()], [NOW, NOW + Duration::from_secs(3)]);
+    machine.advance_on_read(Duration::ZERO);
+    assert_eq!([clock.now(), clock.now()], [NOW + Duration::from_secs(6); 2]);
 }
 
 /// `CLOCK_MONOTONIC` would stand still; `/proc/uptime` is `CLOCK_BOOTTIME`.

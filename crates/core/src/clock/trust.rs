@@ -8,11 +8,14 @@ use std::time::Duration;
 
 use super::Timestamp;
 
+/// The largest difference allowed between the clock of a node and that of the database that the nodes share.
+pub const MAX_CLOCK_SKEW: Duration = Duration::from_millis(MAX_CLOCK_SKEW_MILLIS.unsigned_abs());
+const MAX_CLOCK_SKEW_MILLIS: i64 = 30 * 1_000;
 /// The largest accepted difference between the machine's time and the newest record without confirmation.
 const MAX_RECORD_GAP_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 /// The largest step of the machine's time that a running process follows.
 const MAX_FOLLOWED_STEP_MILLIS: i64 = 60 * 60 * 1_000;
-/// A difference up to this is followed slowly, even when an independent clock confirms the machine's time.
+/// A machine that agrees with the steady time up to this is not overruled by the database.
 const SMALL_GAP_MILLIS: i64 = 60 * 1_000;
 /// The largest distance that the clock follows the machine's clock in one review.
 const MAX_SLEW_MILLIS: i64 = 1_000;
@@ -87,7 +90,7 @@ impl ReferenceSource {
     /// The largest accepted difference between the machine's time and this clock.
     const fn tolerance(self) -> Duration {
         match self {
-            Self::Database => Duration::from_secs(30),
+            Self::Database => MAX_CLOCK_SKEW,
             Self::Platform | Self::Operator => Duration::from_mins(5),
         }
     }
@@ -155,7 +158,8 @@ pub(super) fn review(
         Some(ReferenceTime { source: ReferenceSource::Database, .. }) if ahead > MAX_RECORD_GAP_MILLIS => {
             review(state, machine, now, None)
         }
-        Some(_) if ahead > SMALL_GAP_MILLIS => follow(ahead),
+        // With such a difference a node is not ready. A smaller one is followed slowly, although it is confirmed.
+        Some(_) if ahead > MAX_CLOCK_SKEW_MILLIS => follow(ahead),
         Some(_) if ahead < -MAX_RECORD_GAP_MILLIS => stay(doubted(ClockDoubtReason::BehindRecord, ahead)),
         Some(_) => follow(ahead.min(MAX_SLEW_MILLIS)),
         None if state.settled => review_without_reference(state, ahead),

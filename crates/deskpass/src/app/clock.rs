@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use deskpass_core::{ClockDoubtReason, ClockTrust, ReferenceSource, ReferenceTime, Timestamp};
+use deskpass_core::{
+    ClockDoubtReason, ClockTrust, LEASE_CLOCK_ERROR, MAX_CLOCK_SKEW, ReferenceSource, ReferenceTime, Timestamp,
+};
+use deskpass_store::{DatabaseTime, StoreError};
 use jiff::fmt::rfc2822;
 
 use super::App;
 use crate::timestamp::format_utc;
 
-/// The largest difference allowed between the clocks of a node and of the database.
-pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(30);
+/// The longest round trip in which the time of the database is measured well enough for leases: to half of it, on each of two nodes.
+const MAX_MEASURED_ROUND_TRIP: Duration = LEASE_CLOCK_ERROR;
 
 /// How old the platform's last date may be before it is requested again.
 const PLATFORM_DATE_MAX_AGE: Duration = Duration::from_mins(2);
@@ -56,10 +59,24 @@ impl App {
         }
     }
 
+    /// Reads the time of the shared database, if there is one, and lets leases go by it. It was read at some moment between the request
+    /// and the answer; after a slow one, leases stay as they were.
+    pub(crate) async fn database_time(&self) -> Result<Option<DatabaseTime>, StoreError> {
+        let (clock, asked_at) = (&self.auth.clock, self.auth.clock.uptime());
+        let common = self.auth.store.database_time().await?;
+        let round_trip = clock.uptime().saturating_sub(asked_at);
+        if let Some(common) = &common
+            && round_trip <= MAX_MEASURED_ROUND_TRIP
+        {
+            clock.align_leases(common.at + round_trip / 2);
+        }
+        Ok(common)
+    }
+
     /// The time of an independent clock: that of the shared database if it runs on another machine, otherwise the platform's. The
     /// platform takes precedence when the machine's time is in doubt or contradicts the database.
     async fn witness(&self) -> Option<ReferenceTime> {
-        let database = match self.auth.store.database_time().await {
+        let database = match self.database_time().await {
             Ok(common) => {
                 if let Some(common) = &common {
                     self.record_clock_skew("database", self.auth.clock.machine(), common.at);
@@ -80,7 +97,7 @@ impl App {
             Some(_) => self.platform_witness(true).await.or(database),
             None => {
                 let apart = clock_difference(clock.machine(), clock.now());
-                let is_needed = clock.trust() != ClockTrust::Trusted || apart > MAX_SLEWED_DIFFERENCE;
+                let is_needed = clock.trust() != ClockTrust::Trusted || apart > MAX_CLOCK_SKEW;
                 self.platform_witness(is_needed).await
             }
         }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::{ClockTrust, Timestamp};
+use deskpass_core::{ClockTrust, MAX_CLOCK_SKEW, Timestamp};
 use deskpass_platform::{Circuit, PlatformKind};
+use deskpass_store::DatabaseTime;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Mutex;
@@ -15,6 +16,9 @@ use super::{App, clock};
 /// How long the result of a probe is used: frequent readiness checks must not load the stores.
 const READINESS_CACHE_TTL: Duration = Duration::from_secs(1);
 
+/// The state of the clock of a node that is too far from the database's.
+const CLOCK_DIFFERS: &str = "differs";
+
 /// The result of the newest probe of the stores, and its time. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReadinessCache(Arc<Mutex<Option<(Timestamp, StoreHealth)>>>);
@@ -24,6 +28,8 @@ pub(crate) struct ReadinessCache(Arc<Mutex<Option<(Timestamp, StoreHealth)>>>);
 pub(super) struct StoreHealth {
     pub(super) store: bool,
     pub(super) shared: bool,
+    /// Whether the clock of the service is too far from that of the shared database.
+    clock_differs: bool,
 }
 
 /// Whether the service is ready, and the state of its dependencies.
@@ -65,15 +71,21 @@ struct Dependencies {
     /// The platform, by recent requests. Only new sign-ins need it, so it does not make the service unready.
     #[schemars(extend("enum" = ["ok", "suspended", "unreachable", "refused", "unknown"]))]
     platform: &'static str,
-    /// The machine's clock. While it is in doubt no data is removed for its age; it does not make the service unready.
-    #[schemars(extend("enum" = ["ok", "doubted"]))]
+    /// The clock. `doubted`: the machine's is not trusted. `differs`: more than 30 s from the database's, which makes the service unready.
+    #[schemars(extend("enum" = ["ok", "doubted", CLOCK_DIFFERS]))]
     clock: &'static str,
 }
 
 impl ReadinessReport {
     /// Why the service is not ready, in English and Chinese.
     pub(crate) fn cause(&self) -> [&'static str; 2] {
-        if self.draining { ["shutting down", "正在停机"] } else { ["store unavailable", "存储不可用"] }
+        if self.draining {
+            ["shutting down", "正在停机"]
+        } else if self.dependencies.clock == CLOCK_DIFFERS {
+            ["clock differs from the database's", "时钟与数据库的时钟不一致"]
+        } else {
+            ["store unavailable", "存储不可用"]
+        }
     }
 }
 
@@ -85,7 +97,7 @@ impl App {
         let word = |works| if works { "ok" } else { "unavailable" };
         let clock = clock_doubt(self);
         ReadinessReport {
-            ready: health.store && !draining,
+            ready: health.store && !health.clock_differs && !draining,
             draining,
             mode: if self.settings.development.enabled { "development" } else { "production" },
             platform_kind: self.auth.platform.kind().name(),
@@ -93,7 +105,11 @@ impl App {
                 store: word(health.store),
                 shared: word(health.shared),
                 platform: platform(self),
-                clock: if clock.is_some() { "doubted" } else { "ok" },
+                clock: match &clock {
+                    _ if health.clock_differs => CLOCK_DIFFERS,
+                    Some(_) => "doubted",
+                    None => "ok",
+                },
             },
             clock,
         }
@@ -148,10 +164,14 @@ async fn probe(app: &App) -> StoreHealth {
     let store = async {
         app.auth.store.probe(now).await?;
         // Without the key of the audit log, nothing that is logged can be done.
-        app.auth.store.require_log_key(app.auth.chain_keys.clone()).await
+        app.auth.store.require_log_key(app.auth.chain_keys.clone()).await?;
+        app.database_time().await
     };
     let (store, shared) = tokio::join!(store, app.auth.shared.probe());
     let store = store.inspect_err(|error| tracing::warn!(%error, "store probe failed"));
     let shared = shared.inspect_err(|error| tracing::warn!(%error, "shared store probe failed: cannot write"));
-    StoreHealth { store: store.is_ok(), shared: shared.is_ok() }
+    // Sessions end by the clock of the service, whatever the machine's shows.
+    let differs = |common: &DatabaseTime| app.auth.clock.differs_from(common.at, MAX_CLOCK_SKEW);
+    let clock_differs = matches!(&store, Ok(Some(common)) if differs(common));
+    StoreHealth { store: store.is_ok(), shared: shared.is_ok(), clock_differs }
 }

@@ -45,7 +45,7 @@ impl SharedTokenCache {
     }
 
     async fn end_claim(&self) -> Result<(), StoreError> {
-        let now = self.clock.now();
+        let now = self.clock.lease_now();
         // A lease that another node holds by now is kept.
         let over = |lease: Lease| if lease.holder == self.node { Ok(Lease { until: now, ..lease }) } else { Err(()) };
         self.shared.leases.update(&self.application, now, over).await.map(drop)
@@ -66,7 +66,7 @@ impl TokenCache for SharedTokenCache {
 
     fn acquire_lease(&self) -> CacheFuture<'_, bool> {
         Box::pin(async {
-            let now = self.clock.now();
+            let now = self.clock.lease_now();
             let lease = Lease { holder: self.node, until: now + FETCH_LEASE };
             self.shared.leases.put(self.application, lease, now).await.unwrap_or(true)
         })
@@ -82,5 +82,38 @@ impl TokenCache for SharedTokenCache {
 
     fn release_lease(&self) -> CacheFuture<'_, ()> {
         Box::pin(async { drop(self.end_claim().await) })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use std::time::Duration;
+
+    use deskpass_core::{MachineClock, Timestamp};
+
+    use super::*;
+
+    /// Its clock may be ahead by more than the lease lasts.
+    #[tokio::test]
+    async fn the_lease_of_a_live_node_is_not_taken_by_another() {
+        let (shared, now) = (Arc::new(SharedState::in_process()), Timestamp::from_millis(1_800_000_000_000));
+        let machines = [now, now + Duration::from_secs(50)].map(MachineClock::manual);
+        let [here, there] = machines.each_ref().map(|machine| {
+            let clock = Clock::after_record(machine.clone(), None);
+            clock.align_leases(now);
+            let node = Digest::of(&[&machine.wall().millis().to_be_bytes()]);
+            SharedTokenCache { shared: Arc::clone(&shared), clock, application: Digest::of(&[b"application"]), node }
+        });
+        assert!(here.acquire_lease().await);
+        assert!(!there.acquire_lease().await);
+        here.release_lease().await;
+        assert!(there.acquire_lease().await);
+        machines.iter().for_each(|machine| machine.advance(FETCH_LEASE));
+        assert!(here.acquire_lease().await, "the other one died");
+        assert_eq!(
+            shared.leases.read_with(&here.application, here.clock.lease_now(), |lease| lease.holder).await.unwrap(),
+            Some(here.node)
+        );
     }
 }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use deskpass_core::MAX_CLOCK_SKEW;
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::App;
-use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
+use crate::app::clock::clock_difference;
 use crate::app::current::CurrentApp;
 
 /// How often the files of the certificate are read.
@@ -25,6 +26,34 @@ pub(super) async fn run_periodic_tasks(mut app: CurrentApp) {
             }
             _ = minute.tick() => run_minute_tasks(app.refresh()).await,
         }
+    }
+}
+
+/// Removes expired data, every minute. It has a task of its own: a long backlog must not stop the other work, above all the review of the
+/// clock.
+pub(super) async fn sweep_expired(mut app: CurrentApp) {
+    let mut ticks = interval(Duration::from_mins(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        sweep(app.refresh()).await;
+    }
+}
+
+async fn sweep(app: &App) {
+    let now = app.auth.clock.now();
+    match app.database_time().await {
+        Ok(Some(common)) if clock_difference(now, common.at) > MAX_CLOCK_SKEW => {
+            // Data that looks expired by this clock may not be, so nothing is swept.
+            let ahead_seconds = (now.millis() - common.at.millis()) / 1_000;
+            tracing::error!(ahead_seconds, "this node's clock and the database's differ: synchronise both with NTP");
+        }
+        Ok(_) => {
+            if let Err(error) = app.auth.sweep_with_lease().await {
+                tracing::warn!(%error, "cannot sweep expired rows");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "cannot read from the store"),
     }
 }
 
@@ -80,17 +109,5 @@ async fn run_minute_tasks(app: &App) {
     summarise_refusals(app).await;
     if let Err(error) = app.auth.store.flush_last_uses(MAX_SESSION_USES_PER_FLUSH).await {
         tracing::warn!(%error, "cannot record the last use of sessions");
-    }
-    match app.auth.store.database_time().await {
-        Ok(Some(common)) if clock_difference(app.auth.clock.now(), common.at) > MAX_CLOCK_SKEW => {
-            // Data that looks expired by this clock may not be, so nothing is swept.
-            tracing::error!("this node's clock and the database's differ: synchronise both with NTP");
-        }
-        Ok(_) => {
-            if let Err(error) = app.auth.sweep_with_lease().await {
-                tracing::warn!(%error, "cannot sweep expired rows");
-            }
-        }
-        Err(error) => tracing::warn!(%error, "cannot read from the store"),
     }
 }

@@ -4,6 +4,7 @@ use deskpass_core::{EmployeeKey, Role, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::database::{Row, Tx};
+use crate::due_time::due_at_once;
 use crate::{Result, Store, StoreError};
 
 /// A notice to an employee.
@@ -135,11 +136,12 @@ fn claim() -> String {
 impl Notice {
     pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<()> {
         let text = "INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at, about,
-            user_agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $6, $8, $9)";
+            user_agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
         let (corp, id) = (self.employee.corp(), self.employee.id());
         let about = self.about.as_ref().map(NoticeAbout::to_text).unwrap_or_default();
         let (subject, user_agent) = (self.subject.name(), &*self.user_agent);
-        let values = args![&*self.id, corp, id, subject, &*self.address, self.at, self.tries, &*about, user_agent];
+        let (address, at, due_at) = (&*self.address, self.at, due_at_once(self.at));
+        let values = args![&*self.id, corp, id, subject, address, at, self.tries, due_at, &*about, user_agent];
         tx.execute(text, &values).map(drop)
     }
 }

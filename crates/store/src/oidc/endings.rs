@@ -12,6 +12,7 @@ use super::record::{BATCH_VALUES, EndedGrant, placeholders, texts};
 use crate::Result;
 use crate::cache::CacheChange;
 use crate::database::{Row, Sql, SqlValue, Tx};
+use crate::due_time::due_at_once;
 
 /// The condition for grants whose session does not exist any more.
 const SESSION_IS_GONE: &str = "NOT EXISTS (SELECT 1 FROM session s WHERE s.digest = oidc_grant.session)";
@@ -181,11 +182,11 @@ fn write_logouts(tx: &mut Tx<'_>, ended: &[Ending], at: Timestamp) -> Result<()>
     let ended: BTreeMap<&str, &Ending> = ended.iter().map(|ending| (&*ending.grant.sid, ending)).collect();
     let ended: Vec<_> = ended.into_iter().collect();
     for some in ended.chunks(BATCH_VALUES) {
-        let row = |row: usize| format!("(${}, ${}, ${}, $1, 0, $1)", 3 * row + 2, 3 * row + 3, 3 * row + 4);
+        let row = |row: usize| format!("(${}, ${}, ${}, $1, 0, $2)", 3 * row + 3, 3 * row + 4, 3 * row + 5);
         let rows = (0..some.len()).map(row).collect::<Vec<_>>().join(", ");
         let text =
             format!("INSERT INTO oidc_logout (sid, client_id, subject, at, tries, due_at) VALUES {rows} {ON_CONFLICT}");
-        let mut values = vec![SqlValue::from(at)];
+        let mut values = vec![SqlValue::from(at), SqlValue::from(due_at_once(at))];
         for (sid, ending) in some {
             values.extend(texts([*sid, &*ending.grant.client_id, &*ending.subject]));
         }

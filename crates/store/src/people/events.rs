@@ -8,6 +8,7 @@ use deskpass_core::{Digest, EmployeeKey, LeftReason, Timestamp};
 
 use super::leaving::{Leaving, LeftOutcome, leave};
 use crate::database::{Row, SqlValue, Tx};
+use crate::due_time::due_at_once;
 use crate::{Result, Store};
 
 /// How long an event is recognised when it is delivered again.
@@ -190,16 +191,16 @@ fn receive(tx: &mut Tx<'_>, events: &[ReceivedEvent], now: Timestamp) -> Result<
 /// Inserts events; returns the digests of those that are new.
 fn insert(tx: &Tx<'_>, events: &[(usize, &ReceivedEvent)], now: Timestamp) -> Result<Vec<[u8; 32]>> {
     let row = |row: usize| {
-        let value = |number: usize| format!("${}", 6 * row + 2 + number);
+        let value = |number: usize| format!("${}", 6 * row + 3 + number);
         let [digest, change, urgent, corp, key, to_lock] = [0, 1, 2, 3, 4, 5].map(value);
-        format!("({digest}, {change}, $1, $1, {urgent}, {corp}, {key}, {to_lock})")
+        format!("({digest}, {change}, $1, $2, {urgent}, {corp}, {key}, {to_lock})")
     };
     let text = format!(
         "INSERT INTO platform_event (digest, change, received_at, due_at, urgent, corp_id, employee_key, to_lock)
          VALUES {} ON CONFLICT (digest) DO NOTHING RETURNING digest",
         (0..events.len()).map(row).collect::<Vec<_>>().join(", ")
     );
-    let mut values = vec![SqlValue::from(now)];
+    let mut values = vec![SqlValue::from(now), SqlValue::from(due_at_once(now))];
     for (_, event) in events {
         let ReceivedEvent { digest, change, leaver, leaving, .. } = event;
         let (corp, key) = leaver.as_ref().map(|leaver| (leaver.corp(), leaver.id())).unzip();

@@ -18,6 +18,8 @@ pub(crate) use crate::stores::on_every_store;
 
 pub(crate) const HOUR: i64 = 3_600_000;
 pub(crate) const DAY: i64 = 24 * HOUR;
+/// How far the clock of a node may be ahead of the database's, in milliseconds.
+pub(crate) const SKEW: i64 = 30_000;
 
 /// The nodes of a service with the agent `agent01`.
 pub(crate) struct Fixture {

@@ -2,8 +2,8 @@
 
 use deskpass_core::{EmployeeKey, LeftReason, Timestamp};
 
-use super::super::chore_lease::ChoreLease;
 use super::report::{ProgressListener, SyncOptions, SyncProgress, SyncReport, SyncStep};
+use crate::chore_lease::ChoreLease;
 
 /// A run: how it was asked for, and what it has found so far.
 pub(super) struct SyncRun<'a> {

@@ -1,4 +1,4 @@
-//! The lease on a chore: while a node has it, no other node begins the same work.
+//! The lease on a chore: while a node has it, no other node begins the same work. All nodes go by the database's time.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::{Auth, Error, InternalError};
 
 /// A lease, which must be renewed from time to time, so that it can be short: the work of a node that died is soon taken over.
 #[derive(Debug)]
-pub(super) struct ChoreLease {
+pub(crate) struct ChoreLease {
     chore: Chore,
     length: Duration,
     until: Timestamp,
@@ -17,8 +17,8 @@ pub(super) struct ChoreLease {
 
 impl Auth {
     /// Claims a chore; `None` if another node is at it.
-    pub(super) async fn claim(&self, chore: Chore, length: Duration) -> Result<Option<ChoreLease>, Error> {
-        let now = self.clock.now();
+    pub(crate) async fn claim(&self, chore: Chore, length: Duration) -> Result<Option<ChoreLease>, Error> {
+        let now = self.clock.lease_now();
         let until = now + length;
         let claimed = self.store.claim_chore(chore, now, until).await?;
         Ok(claimed.then_some(ChoreLease { chore, length, until }))
@@ -26,8 +26,8 @@ impl Auth {
 
     /// Renews a lease of which less than half is left. Fails if another node took the chore over, which happens only after the lease
     /// has ended: two nodes must not go on with it.
-    pub(super) async fn renew(&self, lease: &mut ChoreLease) -> Result<(), Error> {
-        let now = self.clock.now();
+    pub(crate) async fn renew(&self, lease: &mut ChoreLease) -> Result<(), Error> {
+        let now = self.clock.lease_now();
         if lease.until.since(now) >= lease.length / 2 {
             return Ok(());
         }
@@ -41,8 +41,8 @@ impl Auth {
     }
 
     /// Gives a lease back.
-    pub(super) async fn release(&self, lease: ChoreLease) -> Result<(), Error> {
-        self.store.claim_chore(lease.chore, lease.until, self.clock.now()).await?;
+    pub(crate) async fn release(&self, lease: ChoreLease) -> Result<(), Error> {
+        self.store.claim_chore(lease.chore, lease.until, self.clock.lease_now()).await?;
         Ok(())
     }
 }
