@@ -54,6 +54,7 @@ mod disabled;
 mod disk_full;
 mod durability;
 mod envelope;
+mod failover;
 mod first_hour;
 mod flood;
 mod framing;

@@ -21,7 +21,7 @@ use deskpass_core::{Digest, EmployeeKey, Person, Session, Timestamp};
 use tokio::sync::Notify;
 
 pub(crate) use fill::{CacheLookup, Entries, Gap};
-pub(crate) use freshness::{BootInstant, Freshness};
+pub(crate) use freshness::{BootInstant, FRESHNESS_DURATION, Freshness};
 
 use crate::{AccessRules, AccessTokenRecord};
 

@@ -196,10 +196,10 @@ pub(crate) fn probe_write(sql: &Sql<'_>, now: Timestamp) -> Result<()> {
 /// Records the newest time of all nodes.
 pub(crate) const RECORD_TIME: &str = "UPDATE probe SET at = CASE WHEN at > $1 THEN at ELSE $1 END";
 
-/// Removes the journal rows that every node has read, and returns their number.
-pub(crate) fn sweep_journal(sql: &Sql<'_>) -> Result<usize> {
-    match sql {
-        Sql::Sqlite(_) => Ok(0),
-        Sql::Postgres(connection) => postgres::sweep(connection),
+/// Removes the old journal rows that were visible in the snapshot `seen`, and returns their number.
+pub(crate) fn sweep_journal(sql: &Sql<'_>, seen: Option<&str>) -> Result<usize> {
+    match (sql, seen) {
+        (Sql::Postgres(connection), Some(seen)) => postgres::sweep(connection, seen),
+        (Sql::Sqlite(_), _) | (Sql::Postgres(_), None) => Ok(0),
     }
 }

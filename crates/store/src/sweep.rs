@@ -21,12 +21,19 @@ impl Store {
     /// other kind; returns the number of removed rows. Small batches do not delay sign-ins, which share the writer.
     pub async fn sweep(&self, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize> {
         // In its own transaction, so that a failure of either does not affect the other.
-        let swept_journal = self.database.write(|tx| sweep_journal(tx)).await;
+        let seen = self.database.shared().and_then(|shared| shared.reader.sweep_horizon());
+        let swept_journal = self.database.write(move |tx| sweep_journal(tx, seen.as_deref())).await;
         let swept_journal =
             swept_journal.inspect_err(|error| tracing::warn!(%error, "could not sweep the journal")).unwrap_or(0);
         let removed =
             self.database.write(move |tx| Ok(sweep_sessions(tx, now, ended, batch)? + sweep(tx, now, ended, batch)?));
         Ok(swept_journal + removed.await?)
+    }
+
+    /// Sweeps the journal as if every node had read what was visible in this snapshot.
+    #[doc(hidden)]
+    pub async fn sweep_journal_seen_by(&self, snapshot: String) -> Result<usize> {
+        self.database.write(move |tx| sweep_journal(tx, Some(&snapshot))).await
     }
 }
 

@@ -8,6 +8,7 @@
 )]
 
 mod agents;
+mod journal;
 mod lists;
 mod log;
 mod oidc;

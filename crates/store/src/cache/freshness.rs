@@ -6,7 +6,7 @@ use std::time::Duration;
 use deskpass_core::MachineClock;
 
 /// How long the cache is trusted after the start of a journal read. With the time to respond, it is less than a second.
-const FRESHNESS_DURATION: Duration = Duration::from_millis(900);
+pub(crate) const FRESHNESS_DURATION: Duration = Duration::from_millis(900);
 
 /// A time since boot. It cannot be set, and includes the time that the machine was suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,6 +15,10 @@ pub(crate) struct BootInstant(Duration);
 impl BootInstant {
     pub(crate) fn now() -> Self {
         Self(MachineClock::real().uptime())
+    }
+
+    pub(crate) fn elapsed(self) -> Duration {
+        Self::now().0.saturating_sub(self.0)
     }
 }
 

@@ -5,8 +5,11 @@ mod connection;
 mod dedicated;
 mod inspect;
 mod journal;
+mod journal_position;
+mod journal_reader;
 mod node_lock;
 mod pool;
+mod primary_proof;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,7 +33,7 @@ use crate::{ChainKeys, Result, StoreError};
 use address::PostgresAddress;
 use connection::ConnectionHealth;
 use dedicated::run_migrations;
-use journal::JournalReader;
+use journal_reader::JournalReader;
 use pool::{AccessMode, Pool, WorkError};
 
 /// The timeout of the first read of the journal.
@@ -84,7 +87,9 @@ impl PostgresDatabase {
         // The reader holds the lock of the nodes: nothing is read before it, since a restore could replace it.
         let first_read = timeout(FIRST_READ_TIMEOUT, reader.wait_until_caught_up()).await;
         first_read.map_err(|_| {
-            let error = StoreError::unavailable(&"the journal cannot be read; a restore may be running");
+            let error = StoreError::unavailable(
+                &"the journal cannot be read; a restore may be running, or the synchronous standby may be down",
+            );
             OpenError::Server { server: address.to_string(), error }
         })?;
         let pool = Arc::new(Pool::new(address, settings.connections, settings.timeout));
@@ -98,7 +103,10 @@ impl PostgresDatabase {
 
     pub(super) async fn read(&self, query: ReadWork) -> Result<()> {
         self.pool
-            .run(AccessMode::Read, move |connection| query(&Sql::Postgres(connection)).map_err(WorkError::RolledBack))
+            .run(AccessMode::Read, move |connection| {
+                let read = query(&Sql::Postgres(connection));
+                read.and_then(|()| connection.confirm_primary()).map_err(WorkError::RolledBack)
+            })
             .await
     }
 
@@ -115,7 +123,7 @@ fn transact(
     changed: &Notify,
 ) -> Result<(), WorkError> {
     connection.batch("BEGIN").map_err(WorkError::RolledBack)?;
-    let mut touched = match prepared(connection, work) {
+    let (mut touched, with_heartbeat) = match prepared(connection, work) {
         Ok(prepared) => prepared,
         Err(error) => {
             // A connection on which this fails is discarded, and the server rolls back.
@@ -123,7 +131,7 @@ fn transact(
             return Err(WorkError::RolledBack(error));
         }
     };
-    let committed = connection.batch("COMMIT").map_err(WorkError::CommitUnknown);
+    let committed = connection.commit(with_heartbeat).map_err(WorkError::CommitUnknown);
     // A new session is not cached: another node may have ended it, and this node may have read that change.
     touched.retain(|change| !matches!(change, CacheChange::SessionStarted(..)));
     if touched.iter().any(CacheChange::concerns_other_nodes) {
@@ -136,15 +144,15 @@ fn transact(
     committed
 }
 
-/// Runs everything of a transaction except its commit.
-fn prepared(connection: &PostgresConnection, work: &WriteWork) -> Result<Vec<CacheChange>> {
+/// Runs everything of a transaction except its commit; returns its changes, and whether it contains a heartbeat.
+fn prepared(connection: &PostgresConnection, work: &WriteWork) -> Result<(Vec<CacheChange>, bool)> {
     let mut tx = Tx::new(Sql::Postgres(connection));
     work(&mut tx)?;
     journal::write(connection, &tx.changes)?;
     // After a failed statement, COMMIT would roll back without an error.
-    if connection.health() == ConnectionHealth::Healthy {
-        Ok(tx.changes)
-    } else {
-        Err(StoreError::unavailable(&"a statement of the transaction failed"))
+    if connection.health() != ConnectionHealth::Healthy {
+        return Err(StoreError::unavailable(&"a statement of the transaction failed"));
     }
+    let with_heartbeat = connection.add_heartbeat()?;
+    Ok((tx.changes, with_heartbeat))
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
-use tokio_postgres::{Client, Config, Error};
+use tokio_postgres::{CancelToken, Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresSettings;
@@ -22,8 +22,12 @@ const PER_SERVER_TIMEOUT: Duration = Duration::from_millis(600);
 pub(super) struct PostgresAddress {
     /// One configuration per server. One of the servers accepts writes.
     servers: Vec<Config>,
-    /// The index of the server that was connected to last.
+    /// The index of the server that is tried first: the one that was connected to last.
     preferred: Arc<AtomicUsize>,
+    /// The number of connections of the journal reader so far.
+    generation: Arc<AtomicU64>,
+    /// Whether commits on the server of the journal reader wait for a standby.
+    pub(super) reader_synchronous: Arc<AtomicBool>,
     tls: MakeRustlsConnect,
     /// The timeout of a use of the database, and so of connecting when there is one server.
     pub(super) timeout: Duration,
@@ -48,7 +52,14 @@ impl PostgresAddress {
             .with_safe_default_protocol_versions()
             .map_err(|error| OpenError::Url(error.to_string()))?;
         let client = client.with_root_certificates(trusted).with_no_client_auth();
-        Ok(Self { servers, preferred: Arc::default(), tls: MakeRustlsConnect::new(client), timeout: settings.timeout })
+        Ok(Self {
+            servers,
+            preferred: Arc::default(),
+            generation: Arc::default(),
+            reader_synchronous: Arc::default(),
+            tls: MakeRustlsConnect::new(client),
+            timeout: settings.timeout,
+        })
     }
 
     /// Returns the same address, but also accepts a server that takes no writes. Used for diagnosis.
@@ -59,8 +70,11 @@ impl PostgresAddress {
         self
     }
 
-    /// Connects to the server that accepts writes. A server that does not answer is skipped after a timeout.
-    pub(super) async fn connect(&self) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>)> {
+    /// Connects to the server that accepts writes, and returns its index as well. A server that does not answer is skipped after
+    /// a timeout.
+    pub(super) async fn connect(
+        &self,
+    ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>, usize)> {
         let (count, preferred) = (self.servers.len(), self.preferred.load(Ordering::Relaxed));
         let limit = if count > 1 { PER_SERVER_TIMEOUT } else { self.timeout };
         let mut why = StoreError::unavailable(&"store.url names no server");
@@ -69,13 +83,44 @@ impl PostgresAddress {
             match timeout(limit, config.connect(self.tls.clone())).await {
                 Ok(Ok((client, connection))) => {
                     self.preferred.store(at, Ordering::Relaxed);
-                    return Ok((client, connection));
+                    return Ok((client, connection, at));
                 }
                 Ok(Err(error)) => why = error.into(),
                 Err(_) => why = StoreError::timed_out(),
             }
         }
         Err(why)
+    }
+
+    /// Tries the next server first from now on, because the one at `index` does not confirm commits: it may have been deposed, and would
+    /// still be taken for the server that accepts writes.
+    pub(super) fn distrust(&self, index: usize) {
+        let next = (index + 1) % self.servers.len().max(1);
+        // Fails if another connection has already moved on, which is as good.
+        let _ = self.preferred.compare_exchange(index, next, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// The number of connections of the journal reader so far. An idle connection from an earlier generation may lead to another
+    /// server than the reader's, even at the same address, and would fill the cache with what that server knows.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(super) fn begin_generation(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Asks the server, in the background, to end the statement of a connection that is given up after a timeout. Otherwise it would wait
+    /// on: for a lock, or for a standby, for which no timeout of the server applies.
+    ///
+    /// A commit that waits for a standby takes effect when it is cancelled, and the server reports success. So the connection must
+    /// not be read any more.
+    pub(super) fn cancel_in_background(&self, statement: CancelToken) {
+        let (tls, limit) = (self.tls.clone(), self.timeout);
+        drop(tokio::spawn(async move {
+            // Best effort: the server may be gone.
+            drop(timeout(limit, statement.cancel_query(tls)).await);
+        }));
     }
 }
 
@@ -197,6 +242,18 @@ mod tests {
         assert_eq!(split_hosts("postgres:///desk?host=/run/postgresql"), ["postgres:///desk?host=/run/postgresql"]);
         let shown = address("postgres://desk@one.example.com:1,two.example.com:2/desk").to_string();
         assert_eq!(shown, "PostgreSQL at one.example.com:1,two.example.com:2, database desk");
+    }
+
+    #[test]
+    fn a_server_that_confirms_no_commits_is_tried_last() {
+        let address = address("postgres://desk@one.example.com,two.example.com/desk");
+        let preferred = || address.preferred.load(Ordering::Relaxed);
+        address.distrust(0);
+        assert_eq!(preferred(), 1);
+        address.clone().distrust(0);
+        assert_eq!(preferred(), 1, "several connections report the same server");
+        address.distrust(1);
+        assert_eq!(preferred(), 0);
     }
 
     #[test]

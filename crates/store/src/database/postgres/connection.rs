@@ -7,6 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -15,20 +16,25 @@ use tokio::time::{Instant, timeout_at};
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, Error, Statement};
+use tokio_postgres::{CancelToken, Client, Error, Statement};
 
 use super::address::PostgresAddress;
+use super::primary_proof::{
+    HEARTBEAT, HEARTBEAT_TIMEOUT, PrimaryProof, READ_STANDBY_NAMES, unproven, waits_for_standby,
+};
+use crate::cache::BootInstant;
 use crate::database::{Row, SqlValue};
 use crate::{Result, StoreError};
 
 /// The settings of every database session, for uses that may take `timeout`. The server's own timeouts keep a slow
 /// statement, or a transaction of a node that hangs, from blocking rows for other nodes. JIT is off because compiling takes
-/// longer than any statement here.
+/// longer than any statement here. The last statement reads whether commits wait for a standby.
 fn session_settings(timeout: Duration) -> String {
     let [statement, idle] = [timeout * 3 / 4, timeout * 5 / 2].map(|limit| limit.as_millis());
     format!(
         "SET statement_timeout = {statement}; SET idle_in_transaction_session_timeout = {idle};
-         SET default_transaction_isolation = 'read committed'; SET synchronous_commit = on; SET jit = off"
+         SET default_transaction_isolation = 'read committed'; SET synchronous_commit = on; SET jit = off;
+         {READ_STANDBY_NAMES}"
     )
 }
 
@@ -43,6 +49,8 @@ pub(super) enum ConnectionHealth {
     Conflict,
     /// The server did not answer in time; the connection is unusable.
     TimedOut,
+    /// The server did not confirm in time that it is still the primary; it and the other connections to it are unusable.
+    Unproven,
     /// The connection is unusable, and most likely the other connections are too.
     Broken,
 }
@@ -87,6 +95,11 @@ pub(crate) struct PostgresConnection {
     statements: RefCell<HashMap<String, Statement>>,
     deadline: Cell<Instant>,
     health: Cell<ConnectionHealth>,
+    /// The index of the server among those of the address.
+    server: usize,
+    /// The generation of the journal reader in which the connection was opened.
+    generation: u64,
+    proof: PrimaryProof,
 }
 
 impl PostgresConnection {
@@ -94,12 +107,13 @@ impl PostgresConnection {
     pub(super) fn open(address: &PostgresAddress, deadline: Instant) -> Result<Self> {
         let failed = |error: std::io::Error| StoreError::unavailable(&error);
         let engine = ConnectionRuntime(Some(Builder::new_current_thread().enable_all().build().map_err(failed)?));
-        let client = engine.block_on(async {
+        let generation = address.generation();
+        let (client, server) = engine.block_on(async {
             let connected = timeout_at(deadline, address.connect()).await;
-            let (client, driver) = connected.map_err(|_| StoreError::timed_out())??;
+            let (client, driver, server) = connected.map_err(|_| StoreError::timed_out())??;
             // Polled while a caller waits for a result on this runtime.
             drop(tokio::spawn(driver));
-            Ok::<_, StoreError>(client)
+            Ok::<_, StoreError>((client, server))
         })?;
         let connection = Self {
             engine,
@@ -107,8 +121,12 @@ impl PostgresConnection {
             statements: RefCell::default(),
             deadline: Cell::new(deadline),
             health: Cell::new(ConnectionHealth::Healthy),
+            server,
+            generation,
+            proof: PrimaryProof::new(false, Arc::clone(&address.reader_synchronous)),
         };
-        connection.batch(&session_settings(address.timeout))?;
+        let settings = connection.wait(connection.client.simple_query(&session_settings(address.timeout)))?;
+        connection.proof.set_synchronous(waits_for_standby(&settings));
         Ok(connection)
     }
 
@@ -120,6 +138,63 @@ impl PostgresConnection {
 
     pub(super) fn health(&self) -> ConnectionHealth {
         self.health.get()
+    }
+
+    pub(super) fn server(&self) -> usize {
+        self.server
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    pub(super) fn cancel_token(&self) -> CancelToken {
+        self.client.cancel_token()
+    }
+
+    /// Makes sure that the server was still the primary a moment ago. Called after a read, so that a slow one is covered as well.
+    pub(super) fn confirm_primary(&self) -> Result<()> {
+        if !self.proof.is_due() {
+            return Ok(());
+        }
+        let (began, deadline) = (BootInstant::now(), self.deadline.get());
+        let limit = Instant::now() + HEARTBEAT_TIMEOUT;
+        self.deadline.set(deadline.min(limit));
+        let confirmed = self.wait(self.client.simple_query(HEARTBEAT));
+        self.deadline.set(deadline);
+        match confirmed {
+            Ok(result) => {
+                self.proof.set_synchronous(waits_for_standby(&result));
+                self.proof.record(began);
+                Ok(())
+            }
+            // Where the deadline of the work came first, the server had too little time.
+            Err(_) if self.health.get() == ConnectionHealth::TimedOut && limit <= deadline => {
+                self.health.set(ConnectionHealth::Unproven);
+                Err(unproven())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Adds a heartbeat to the transaction if one is due, and returns whether it did. A transaction that changed nothing would commit
+    /// without waiting for the standby, and its result could come from a deposed server.
+    pub(super) fn add_heartbeat(&self) -> Result<bool> {
+        let due = self.proof.is_due();
+        if due {
+            self.batch(HEARTBEAT)?;
+        }
+        Ok(due)
+    }
+
+    /// Commits the transaction. With a heartbeat in it, that proves that the server is the primary.
+    pub(super) fn commit(&self, with_heartbeat: bool) -> Result<()> {
+        let began = BootInstant::now();
+        self.batch("COMMIT")?;
+        if with_heartbeat {
+            self.proof.record(began);
+        }
+        Ok(())
     }
 
     pub(crate) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize> {

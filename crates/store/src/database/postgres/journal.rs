@@ -5,35 +5,18 @@
 //! cache is trusted only while the last read is recent. So no committed change goes unnoticed, even when the node that
 //! made it fails or a message between nodes is lost.
 //!
-//! Transactions do not become visible in the order of their ids. Each read therefore records the oldest running transaction, and
-//! the next read starts there. A change that is read twice removes a cache entry twice, which is harmless.
-
-use std::convert::Infallible;
-use std::sync::Arc;
-use std::time::Duration;
+//! Transactions do not become visible in the order of their ids. Each read therefore records its snapshot, and the next one reads
+//! the transactions that were not visible in it: those that began later, and those that were still running. One that runs for hours
+//! is then one id more to look for. A change that is read twice removes a cache entry twice, which is harmless.
 
 use deskpass_core::{Digest, EmployeeKey};
-use tokio::sync::{Notify, watch};
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
 use tokio_postgres::Row;
 
-use super::address::PostgresAddress;
 use super::connection::PostgresConnection;
-use super::node_lock::take_shared;
-use crate::cache::{BootInstant, Cache, CacheChange};
+use super::journal_position::JournalPosition;
+use crate::cache::{Cache, CacheChange};
 use crate::database::SqlValue;
 use crate::{Result, StoreError};
-
-/// The interval between reads without a notification.
-const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// The timeout of a read. A slower read would leave the cache trusted for too short a time.
-const READ_TIMEOUT: Duration = Duration::from_millis(700);
-/// The connect timeout; there may be several servers to try.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The minimum interval between two reads, however many notifications arrive.
-const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
-const RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// The start of a row of values, repeated for every change of a batch.
 const ROW_PREFIX: &str =
@@ -47,18 +30,18 @@ const ALL_SESSIONS_MARKER: &str = "sessions";
 
 const BATCH_ROWS: usize = 100;
 
-/// Reads the changes in one statement, so in one snapshot. Rows visible in the last snapshot are excluded.
-const READ_CHANGES: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, pg_current_snapshot()::text,
-    (extract(epoch FROM clock_timestamp()) * 1000)::bigint, j.digest, j.corp_id, j.employee_key
-    FROM (SELECT 1) AS always LEFT JOIN journal j ON j.xact >= $1
-    AND NOT pg_visible_in_snapshot(j.xact::text::xid8, $2::text::pg_snapshot)";
+/// Reads the changes that were not visible in the last snapshot, in one statement, so in one snapshot. The first columns are the same
+/// in every row, and there is a row even without a change: the snapshot, the time, and whether commits wait for a standby.
+pub(super) const READ_CHANGES: &str = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
+    ARRAY(SELECT running::text::bigint FROM pg_snapshot_xip(pg_current_snapshot()) running),
+    (extract(epoch FROM clock_timestamp()) * 1000)::bigint, current_setting('synchronous_standby_names') <> '',
+    j.digest, j.corp_id, j.employee_key
+    FROM (SELECT 1) AS always LEFT JOIN journal j ON j.xact >= $1 OR j.xact = ANY($2)";
 
-/// Removes rows after ten minutes. No node misses them: a node that has not read for a minute clears its cache.
+/// Removes rows after ten minutes, if they were visible in a snapshot that every node has read since.
 const SWEEP: &str = "DELETE FROM journal WHERE ctid IN (SELECT ctid FROM journal
-    WHERE at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 600000 LIMIT 5000)";
-
-/// The longest time between two reads, in milliseconds of the database's clock.
-const MAX_READ_GAP_MILLIS: i64 = 60_000;
+    WHERE at < (extract(epoch FROM statement_timestamp()) * 1000)::bigint - 600000
+    AND pg_visible_in_snapshot(xact::text::xid8, $1::text::pg_snapshot) LIMIT 5000)";
 
 pub(crate) fn write(connection: &PostgresConnection, changes: &[CacheChange]) -> Result<()> {
     let to_announce: Vec<_> = changes.iter().filter(|change| change.concerns_other_nodes()).collect();
@@ -92,130 +75,16 @@ pub(crate) fn probe_write(connection: &PostgresConnection) -> Result<()> {
     connection.execute(&text, &[]).map(drop)
 }
 
-/// Removes the rows that every node has read.
-pub(crate) fn sweep(connection: &PostgresConnection) -> Result<usize> {
-    connection.execute(SWEEP, &[])
+/// Removes old rows that were visible in the snapshot `seen`.
+pub(crate) fn sweep(connection: &PostgresConnection, seen: &str) -> Result<usize> {
+    connection.execute(SWEEP, &args![seen])
 }
 
-/// Reads the journal until it is dropped.
-#[derive(Debug)]
-pub(crate) struct JournalReader {
-    wake: Arc<Notify>,
-    /// The start of the last completed read.
-    read: watch::Receiver<BootInstant>,
-    _task: JoinSet<()>,
-}
-
-impl JournalReader {
-    pub(super) fn start(address: PostgresAddress, cache: Arc<Cache>) -> Self {
-        let wake = Arc::<Notify>::default();
-        let (reading, read) = watch::channel(BootInstant::now());
-        let follower = JournalFollower { address, cache, wake: Arc::clone(&wake), reading, well: true };
-        let mut task = JoinSet::new();
-        task.spawn(follower.follow());
-        Self { wake, read, _task: task }
-    }
-
-    /// Waits for a read that starts after this call.
-    pub(crate) async fn wait_until_caught_up(&self) {
-        let (mut read, now) = (self.read.clone(), BootInstant::now());
-        self.wake();
-        // The sender lives as long as this receiver.
-        let _ = read.wait_for(|began| *began >= now).await;
-    }
-
-    pub(crate) fn wake(&self) {
-        self.wake.notify_one();
-    }
-}
-
-struct JournalFollower {
-    address: PostgresAddress,
-    cache: Arc<Cache>,
-    wake: Arc<Notify>,
-    reading: watch::Sender<BootInstant>,
-    well: bool,
-}
-
-impl JournalFollower {
-    async fn follow(mut self) {
-        loop {
-            let Err(error) = self.read_on().await;
-            if self.well {
-                tracing::warn!(%error, "cannot read the journal: sessions are looked up in the database");
-                self.well = false;
-            }
-            sleep(RETRY_DELAY).await;
-        }
-    }
-
-    /// Reads the journal on one connection until that fails.
-    async fn read_on(&mut self) -> Result<Infallible> {
-        let connecting = timeout(CONNECT_TIMEOUT, self.address.connect()).await;
-        let (client, driver) = connecting.map_err(|_| StoreError::timed_out())??;
-        // The task of the connection ends with this read.
-        let mut driving = JoinSet::new();
-        driving.spawn(async { drop(driver.await) });
-        if !with_timeout(take_shared(&client)).await? {
-            return Err(StoreError::unavailable(&"a restore is running"));
-        }
-        let statement = with_timeout(client.prepare(READ_CHANGES)).await?;
-        let mut last: Option<JournalPosition> = None;
-        loop {
-            let began = BootInstant::now();
-            let from = last.clone().unwrap_or_else(JournalPosition::initial);
-            let rows = with_timeout(client.query(&statement, &[&from.since, &from.snapshot])).await?;
-            let mark = apply_rows(&rows, &self.cache)?;
-            match &last {
-                // Unread rows may have been swept during a long pause, or the server or its clock has changed.
-                Some(last) if !mark.follows(last) => return Err(StoreError::unavailable(&"a gap in the journal")),
-                Some(_) => {}
-                // This may be another server with other transaction ids, so the cached data is worthless.
-                None => self.cache.clear(),
-            }
-            last = Some(mark);
-            self.cache.freshness.extend(began);
-            self.reading.send_replace(began);
-            if !self.well {
-                tracing::info!("the journal is readable again");
-                self.well = true;
-            }
-            sleep(MIN_READ_INTERVAL).await;
-            tokio::select! {
-                () = sleep(POLL_INTERVAL) => {}
-                () = self.wake.notified() => {}
-            }
-        }
-    }
-}
-
-/// The position up to which the journal was read.
-#[derive(Clone)]
-struct JournalPosition {
-    /// The oldest transaction that was still running.
-    since: i64,
-    /// The snapshot: which transactions were visible.
-    snapshot: String,
-    /// The time of the read, by the database's clock.
-    at: i64,
-}
-
-impl JournalPosition {
-    /// The start position. It reads the current position and no earlier rows.
-    fn initial() -> Self {
-        Self { since: i64::MAX, snapshot: "1:1:".to_owned(), at: 0 }
-    }
-
-    fn follows(&self, last: &Self) -> bool {
-        self.since >= last.since && (last.at..=last.at + MAX_READ_GAP_MILLIS).contains(&self.at)
-    }
-}
-
-/// Removes the changed entries from the cache and returns the new position.
-fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition> {
+/// Removes the changed entries from the cache; returns the new position, and whether commits on this server wait for a standby.
+pub(super) fn apply_rows(rows: &[Row], cache: &Cache) -> Result<(JournalPosition, bool)> {
     for row in rows {
         let (digest, corp, id): (Option<&str>, Option<&str>, Option<&str>) =
-            (row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
+            (row.try_get(4)?, row.try_get(5)?, row.try_get(6)?);
         if digest == Some(RULES_MARKER) {
             cache.apply(CacheChange::Rules);
             continue;
@@ -229,9 +98,6 @@ fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition> {
         }
     }
     let first = rows.first().ok_or_else(|| StoreError::unavailable(&"the journal has no position"))?;
-    Ok(JournalPosition { since: first.try_get(0)?, snapshot: first.try_get(1)?, at: first.try_get(2)? })
-}
-
-async fn with_timeout<T>(answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
-    Ok(timeout(READ_TIMEOUT, answer).await.map_err(|_| StoreError::timed_out())??)
+    let position = JournalPosition { xmax: first.try_get(0)?, running: first.try_get(1)?, at: first.try_get(2)? };
+    Ok((position, first.try_get(3)?))
 }

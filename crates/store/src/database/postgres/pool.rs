@@ -124,7 +124,7 @@ impl Pool {
         let mut tries = 0;
         loop {
             tries += 1;
-            let idle = self.idle().pop();
+            let idle = self.take_idle();
             let reused = idle.is_some();
             let connection = idle.map_or_else(|| self.open(deadline), Ok)?;
             connection.reset_for(deadline);
@@ -132,12 +132,21 @@ impl Pool {
             let health = connection.health();
             match health {
                 ConnectionHealth::Broken => self.idle().clear(),
-                ConnectionHealth::TimedOut => drop(connection),
+                ConnectionHealth::TimedOut => self.address.cancel_in_background(connection.cancel_token()),
+                ConnectionHealth::Unproven => {
+                    self.address.cancel_in_background(connection.cancel_token());
+                    self.address.distrust(connection.server());
+                    self.idle().clear();
+                }
                 ConnectionHealth::Healthy | ConnectionHealth::StatementFailed | ConnectionHealth::Conflict => {
                     self.idle().push(connection);
                 }
             }
-            let retryable = health == ConnectionHealth::Conflict || (health == ConnectionHealth::Broken && reused);
+            let retryable = match health {
+                ConnectionHealth::Conflict => true,
+                ConnectionHealth::Broken | ConnectionHealth::Unproven => reused,
+                ConnectionHealth::Healthy | ConnectionHealth::StatementFailed | ConnectionHealth::TimedOut => false,
+            };
             match outcome {
                 Ok(()) => return Ok(()),
                 Err(WorkError::RolledBack(_)) if retryable && tries < MAX_ATTEMPTS && Instant::now() < deadline => {}
@@ -156,6 +165,13 @@ impl Pool {
         let opened = PostgresConnection::open(&self.address, deadline);
         *self.refused() = opened.as_ref().err().map(|error| (Instant::now() + CONNECT_BACKOFF, error.clone()));
         opened
+    }
+
+    /// Takes an idle connection. Those from before the journal reader connected are closed.
+    fn take_idle(&self) -> Option<PostgresConnection> {
+        let (mut idle, generation) = (self.idle(), self.address.generation());
+        idle.retain(|connection| connection.generation() == generation);
+        idle.pop()
     }
 
     fn refused(&self) -> MutexGuard<'_, Option<(Instant, StoreError)>> {

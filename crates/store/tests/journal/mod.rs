@@ -1,0 +1,165 @@
+//! The journal, on a real PostgreSQL: what its readers cost, what they notice, and when rows are removed.
+
+use std::time::Duration;
+
+use deskpass_core::LoginMethod;
+use deskpass_store::{Location, Mode, PostgresSettings, SessionLookup, Store};
+use tokio_postgres::{Client, NoTls};
+
+use crate::agents::fixture::{DAY, Fixture, at, digest};
+use crate::stopwatch::Stopwatch;
+
+/// The limit of a wait: long, so that only a condition that never holds fails a test on a busy machine.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A row of the journal that names nothing.
+const EMPTY_ROW: &str = "INSERT INTO journal (xact, at) VALUES (pg_current_xact_id()::text::bigint, 0)";
+
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let began = Stopwatch::start();
+    while !is_so().await {
+        assert!(began.elapsed() < WAIT_TIMEOUT, "{what}: not within {WAIT_TIMEOUT:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+fn server(fixture: &Fixture) -> &PostgresSettings {
+    match fixture.location() {
+        Location::Postgres(server) => server,
+        Location::Embedded(_) => panic!("the embedded database has no journal"),
+    }
+}
+
+/// A connection to the database besides those of the nodes.
+async fn connect(fixture: &Fixture) -> Client {
+    let (client, connection) = tokio_postgres::connect(&server(fixture).url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn number(client: &Client, text: &str) -> i64 {
+    client.query_one(text, &[]).await.unwrap().get(0)
+}
+
+async fn snapshot(client: &Client) -> String {
+    client.query_one("SELECT pg_current_snapshot()::text", &[]).await.unwrap().get(0)
+}
+
+async fn lives(node: &Store, name: &str) -> bool {
+    matches!(node.session(&digest(name)).await.unwrap(), SessionLookup::Session(_))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_locked_journal_does_not_accumulate_connections() {
+    let fixture = Fixture::scaled_out().await;
+    fixture.session("one", LoginMethod::Dev, None).await;
+    let name = "node_with_a_locked_journal";
+    let url = format!("{}&application_name={name}", server(&fixture).url);
+    let location = Location::Postgres(PostgresSettings { url, ..server(&fixture).clone() });
+    let node = Store::open_with(location, Mode::Development, 100, at(0), None).await.unwrap();
+    let (lock, observer) = (connect(&fixture).await, connect(&fixture).await);
+    lock.batch_execute("BEGIN; LOCK TABLE journal IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let waiting =
+        format!("SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}' AND wait_event_type = 'Lock'");
+    until("a read that waits", async || number(&observer, &waiting).await == 1).await;
+    // Long enough for four reads that would each leave a connection behind.
+    let began = Stopwatch::start();
+    while began.elapsed() < Duration::from_secs(4) {
+        // One read may still be ending when the next one begins.
+        assert!(number(&observer, &waiting).await <= 2);
+        assert!(lives(&node, "one").await, "sessions are read from the database");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(!node.is_cache_trusted());
+    lock.batch_execute("ROLLBACK").await.unwrap();
+    until("the journal is read again", async || node.is_cache_trusted()).await;
+}
+
+/// The number of scans of the journal, and of the blocks that they read.
+async fn scans(client: &Client) -> (i64, i64) {
+    let text = "SELECT (coalesce(seq_scan, 0) + coalesce(idx_scan, 0))::bigint,
+        (heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit)::bigint
+        FROM pg_stat_user_tables JOIN pg_statio_user_tables USING (relid, schemaname, relname)
+        WHERE schemaname = current_schema() AND relname = 'journal'";
+    let row = client.query_one(text, &[]).await.unwrap();
+    (row.get(0), row.get(1))
+}
+
+/// The same, after more scans have been reported.
+async fn later_scans(fixture: &Fixture, observer: &Client, last: (i64, i64)) -> (i64, i64) {
+    until("more scans", async || {
+        fixture.store().wait_until_caught_up().await;
+        scans(observer).await.0 > last.0
+    })
+    .await;
+    scans(observer).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_forgotten_transaction_does_not_make_every_read_scan_the_journal() {
+    let fixture = Fixture::scaled_out().await;
+    let (forgotten, writer, observer) = (connect(&fixture).await, connect(&fixture).await, connect(&fixture).await);
+    // The vacuum would read the table as well.
+    writer.batch_execute("ALTER TABLE journal SET (autovacuum_enabled = false)").await.unwrap();
+    forgotten.batch_execute("BEGIN; SELECT pg_current_xact_id()").await.unwrap();
+    for _ in 0..20 {
+        let rows = EMPTY_ROW.replace("VALUES (", "SELECT ").replace(", 0)", ", 0 FROM generate_series(1, 5000)");
+        writer.batch_execute(&rows).await.unwrap();
+    }
+    // A connection reports its statistics when it ends, and otherwise about once a second.
+    let writer_id = number(&writer, "SELECT pg_backend_pid()::bigint").await;
+    drop(writer);
+    let ended = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {writer_id}");
+    until("the writer has ended", async || number(&observer, &ended).await == 0).await;
+    // The first reports of the two nodes contain what they read while the rows were written.
+    let mut first = scans(&observer).await;
+    for _ in 0..3 {
+        first = later_scans(&fixture, &observer, first).await;
+    }
+    let mut last = first;
+    for _ in 0..2 {
+        last = later_scans(&fixture, &observer, last).await;
+    }
+    let (count, blocks) = (last.0 - first.0, last.1 - first.1);
+    assert!(blocks < 100 * count, "{count} scans read {blocks} blocks");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_is_noticed_however_late_it_is_committed() {
+    let fixture = Fixture::scaled_out().await;
+    fixture.session("one", LoginMethod::Dev, None).await;
+    let (late, other) = (connect(&fixture).await, connect(&fixture).await);
+    let text = digest("one").to_text();
+    late.batch_execute(&format!(
+        "BEGIN; DELETE FROM session WHERE digest = '{text}';
+         INSERT INTO journal (xact, at, digest) VALUES (pg_current_xact_id()::text::bigint, 0, '{text}')"
+    ))
+    .await
+    .unwrap();
+    let node = fixture.node(1);
+    for _ in 0..3 {
+        other.batch_execute(EMPTY_ROW).await.unwrap();
+        node.wait_until_caught_up().await;
+    }
+    until("the session is cached", async || lives(&node, "one").await && node.cached_sessions() == 1).await;
+    late.batch_execute("COMMIT").await.unwrap();
+    until("the end of the session", async || !lives(&node, "one").await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_that_was_committed_late_is_removed_only_after_all_have_read_it() {
+    let fixture = Fixture::scaled_out().await;
+    let (late, other) = (connect(&fixture).await, connect(&fixture).await);
+    let long_ago = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint - 660000";
+    late.batch_execute(&format!("BEGIN; {}", EMPTY_ROW.replace(", 0)", &format!(", {long_ago})")))).await.unwrap();
+    let before = snapshot(&other).await;
+    late.batch_execute("COMMIT").await.unwrap();
+    let (store, old_rows) = (fixture.store(), format!("SELECT count(*) FROM journal WHERE at < {long_ago} + 60000"));
+    assert_eq!(number(&other, &old_rows).await, 1);
+    store.sweep(at(DAY), at(0), 100).await.unwrap();
+    assert_eq!(number(&other, &old_rows).await, 1, "no node had time to read it");
+    assert_eq!(store.sweep_journal_seen_by(before).await.unwrap(), 0);
+    assert_eq!(number(&other, &old_rows).await, 1);
+    assert_eq!(store.sweep_journal_seen_by(snapshot(&other).await).await.unwrap(), 1);
+    assert_eq!(number(&other, &old_rows).await, 0);
+}

@@ -1,0 +1,108 @@
+//! Failover of PostgreSQL to its synchronous standby, while the old primary still runs and a node still reaches it.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::harness::{Client, ClusterStore, Fault, FaultProxy, Process, Servers, Stopwatch, Trigger, until};
+
+/// How long another node may accept a token after its logout was acknowledged on one node.
+const LAG: Duration = Duration::from_secs(1);
+
+/// A part of the statement by which a server proves that it is the primary.
+const HEARTBEAT: Trigger = Trigger::Request(b"pg_logical_emit_message");
+
+/// The store on two servers, each behind its proxy.
+fn behind(place: &ClusterStore, proxies: [&FaultProxy; 2]) -> ClusterStore {
+    let both = proxies.map(FaultProxy::address).join(",");
+    ClusterStore { store: place.store.replacen(&place.postgres_address(), &both, 1), ..place.clone() }
+}
+
+/// Whether a token is valid; `None` while the node cannot tell.
+async fn validity(client: &mut Client, token: &str) -> Option<bool> {
+    let answer = client.post("/api/auth/verify", &[], &json!({ "token": token })).await;
+    if answer.status == 503 {
+        return None;
+    }
+    answer.data()["valid"].as_bool()
+}
+
+async fn is_ready(client: &mut Client) -> bool {
+    client.get("/api/ready", &[]).await.status == 200
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_on_the_old_primary_accepts_no_session_that_ended_on_the_new_one() {
+    let servers = Servers::replicated();
+    let (place, standby) = (servers.place(), servers.standby_address());
+    let primary = place.postgres_address();
+    let (old_here, new_here) = (FaultProxy::to(&primary).await, FaultProxy::to(&standby).await);
+    let (old_there, new_there) = (FaultProxy::to(&primary).await, FaultProxy::to(&standby).await);
+    let heartbeat = old_here.once(Fault::Delay(Duration::ZERO), HEARTBEAT);
+    let nodes = [
+        Process::node(&behind(&place, [&old_here, &new_here]), &[]),
+        Process::node(&behind(&place, [&old_there, &new_there]), &[]),
+    ];
+    let mut here = Client::connect(&nodes[0].address).await;
+    let mut there = Client::connect(&nodes[1].address).await;
+    let token = here.sign_in("user01").await;
+    assert!(here.is_valid(&token).await && there.is_valid(&token).await);
+    assert_eq!(heartbeat.count(), 1, "a node proves its server before it serves");
+
+    // The first node reaches only the old primary, and the second one only the new.
+    new_here.refuse();
+    old_there.cut();
+    servers.promote_standby();
+    until("a logout on the new primary", async || there.logout(&token).await.status == 200).await;
+    let (ended, mut refused) = (Stopwatch::start(), 0);
+    while ended.elapsed() < Duration::from_secs(4) {
+        let late = ended.elapsed() > LAG;
+        let valid = validity(&mut here, &token).await;
+        assert!(!late || valid != Some(true), "a session that ended on the new primary is valid on the old one");
+        refused += usize::from(valid.is_none());
+        sleep(Duration::from_millis(20)).await;
+    }
+    assert!(refused > 0, "the first node still reaches the old primary");
+
+    new_here.mend();
+    until("the first node uses the new primary", async || validity(&mut here, &token).await == Some(false)).await;
+    until("the first node is ready", async || is_ready(&mut here).await).await;
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    until("nothing waits for the standby that is gone", async || place.query(waiting) == ["0"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_its_synchronous_standby_a_primary_is_not_used_until_it_is_told_to_go_on_alone() {
+    let servers = Servers::replicated();
+    let place = servers.place();
+    let node = Process::node(&place, &[]);
+    let mut client = Client::connect(&node.address).await;
+    let token = client.sign_in("user01").await;
+    assert!(client.is_valid(&token).await);
+    // For the primary, the standby is gone.
+    servers.promote_standby();
+    until("reads are refused", async || validity(&mut client, &token).await.is_none()).await;
+    until("the node is not ready", async || !is_ready(&mut client).await).await;
+    place.query("ALTER SYSTEM SET synchronous_standby_names = ''");
+    place.query("SELECT pg_reload_conf()");
+    until("reads are answered", async || validity(&mut client, &token).await == Some(true)).await;
+    until("the node is ready", async || is_ready(&mut client).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_synchronous_standby_no_heartbeat_is_sent() {
+    let place = Servers::shared().cluster_store();
+    let proxy = FaultProxy::to(&place.postgres_address()).await;
+    let heartbeat = proxy.once(Fault::CloseBefore, HEARTBEAT);
+    let node = Process::node(&place.through(Some(&proxy), None), &[]);
+    let mut client = Client::connect(&node.address).await;
+    // Longer than a heartbeat would count.
+    let began = Stopwatch::start();
+    while began.elapsed() < Duration::from_millis(1_500) {
+        let token = client.sign_in("user01").await;
+        assert!(client.is_valid(&token).await, "the first use of a token reads the database");
+        sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(heartbeat.count(), 0);
+}
