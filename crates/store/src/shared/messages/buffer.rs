@@ -79,9 +79,10 @@ impl MessageBuffer {
         }
     }
 
-    /// Records a gap: messages up to `place` may be missing.
+    /// Records a gap: messages up to `place` may be missing. A client that connects now starts after it.
     pub(super) fn mark_gap(&mut self, place: MessageId) {
-        self.since = Some(place);
+        self.since = self.since.max(Some(place));
+        self.newest = self.newest.max(place);
     }
 
     pub(super) fn append(&mut self, message: StoredMessage) -> Arc<StoredMessage> {
@@ -115,7 +116,7 @@ impl MessageBuffer {
     fn evict_for(&mut self, to: &Recipient, id: MessageId) {
         if self.forgotten.len() >= MAX_FORGOTTEN_RECIPIENTS {
             self.forgotten.clear();
-            self.since = Some(id);
+            self.since = self.since.max(Some(id));
         }
         self.forgotten.insert(to.clone(), id);
         let Some(queue) = self.by_recipient.get_mut(to) else { return };
