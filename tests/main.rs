@@ -61,6 +61,7 @@ mod host_names;
 mod key_rotation;
 mod limits;
 mod log_lines;
+mod lost_answers;
 mod migrations;
 mod notices;
 mod oathtool;

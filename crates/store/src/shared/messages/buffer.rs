@@ -261,6 +261,18 @@ mod tests {
     }
 
     #[test]
+    fn no_client_from_before_a_gap_resumes() {
+        let (mut buffer, reader) = (MessageBuffer::default(), reader("a", Role::User));
+        let seen = put(&mut buffer, 1_000, vec![person("a")], None);
+        assert!(buffer.start_position(&reader, Some(seen)).resumed);
+        buffer.mark_gap(MessageId { at: 1_999, step: u64::MAX });
+        assert!(!buffer.start_position(&reader, Some(seen)).resumed, "it had everything that is here");
+        let joined = buffer.start_position(&reader, None).seen;
+        assert!(buffer.start_position(&reader, Some(joined)).resumed);
+        assert!(put(&mut buffer, 2_000, vec![person("a")], None) > joined);
+    }
+
+    #[test]
     fn a_joining_subscriber_gets_the_pieces_of_unfinished_replies() {
         let (mut buffer, [open, whole]) =
             (MessageBuffer::default(), [b"open", b"done"].map(|name| Digest::of(&[name])));
