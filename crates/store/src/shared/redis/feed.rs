@@ -88,9 +88,12 @@ struct LogPage {
     now: u64,
     /// The number of messages in the log.
     kept: u64,
-    /// The messages that were asked for, each with its id.
-    rows: Vec<(String, Vec<Value>)>,
+    /// The messages that were asked for.
+    rows: LogRows,
 }
+
+/// Messages as Redis returns them: the id, and the names and values of the fields.
+type LogRows = Vec<(String, Vec<Value>)>;
 
 impl LogEnd {
     /// Returns the id before the first one that the log could give.
@@ -188,7 +191,7 @@ impl MessageFeed {
         read.arg(READ_SCRIPT).arg(2).arg(&self.log).arg(log_end(&self.log));
         read.arg(from).arg(millis(MESSAGE_RETENTION)).arg(READ_BATCH).arg(&self.server.node);
         let call = self.server.connection.call().await?;
-        let (epoch, number, last, now, kept, rows): (String, Option<u64>, Option<String>, _, _, _) =
+        let (epoch, number, last, now, kept, rows): (String, Option<u64>, Option<String>, u64, u64, LogRows) =
             call.ask(&read).await?;
         *self.server.time.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, Instant::now()));
         let last = last.and_then(|last| last.parse().ok()).unwrap_or_default();
