@@ -64,6 +64,7 @@ mod key_rotation;
 mod leases;
 mod limits;
 mod log_lines;
+mod lost_answers;
 mod migrations;
 mod notices;
 mod oathtool;

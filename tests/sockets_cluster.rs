@@ -224,6 +224,24 @@ async fn what_redis_has_lost_is_not_passed_over_in_silence() {
     assert_eq!(again.event("ready").await["content"]["resumed"], false);
 }
 
+/// The message that was lost may have been the first, and may not be followed by another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_loss_is_noticed_without_another_message() {
+    let cluster = Cluster::start();
+    let [mut one, _] = cluster.clients().await;
+    let token = one.sign_in("user01").await;
+    let mut socket = TestSocket::open(cluster.address(1), "employee", &token).await;
+    let last = socket.event("ready").await["id"].as_str().unwrap().to_owned();
+    cluster.meanwhile(Servers::flush_redis).await;
+    socket.ends_with(1013, "too_slow").await;
+    // A node that has just started does not know what was lost, either.
+    let fresh = Process::node(&cluster.place, &[]);
+    for address in [cluster.address(1), &fresh.address] {
+        let mut again = TestSocket::resume(address, "employee", &token, Some(&last)).await;
+        assert_eq!(again.event("ready").await["content"]["resumed"], false);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sender_of_many_messages_does_not_wait_for_a_dead_node_once_for_each() {
     let mut cluster = Cluster::start();
@@ -258,8 +276,11 @@ async fn without_redis_services_must_retry_and_sockets_stay() {
     one.logout(&ending).await.data();
     ended.ends_with(4401, "signed_out").await;
     cluster.meanwhile(Servers::start_redis).await;
+    // It comes back empty, and its last messages may be lost.
+    socket.ends_with(1013, "too_slow").await;
+    let mut again = cluster.socket(1, &token).await;
     until("messages are accepted", async || one.send_messages(&cluster.key, &body).await.status == 200).await;
-    assert_eq!(socket.message().await["msg_type"], "ai_thinking");
+    assert_eq!(again.message().await["msg_type"], "ai_thinking");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -343,6 +343,8 @@ mod tests {
         assert_eq!((fired.count(), got.load(Ordering::SeqCst)), (1, 4));
         assert_eq!(ask(&mut client, "twice").await, "twice");
         assert_eq!(got.load(Ordering::SeqCst), 5);
+        let fired = proxy.once(Fault::Delay(Duration::from_millis(1)), Trigger::Request(b"late"));
+        assert_eq!((ask(&mut client, "late").await.as_str(), fired.count()), ("late", 1));
     }
 
     #[tokio::test]

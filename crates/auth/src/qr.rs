@@ -283,7 +283,11 @@ impl Auth {
             return Err(Refusal::SignInOver.into());
         }
         let since = self.clock.now();
-        let mut sign_in = self.advance(&ticket, |sign_in| sign_in.confirmed(confirm, picked, since)).await?;
+        let confirmed = self.advance(&ticket, |sign_in| sign_in.confirmed(confirm, picked, since)).await;
+        if let Err(Error::Internal(_)) = confirmed {
+            self.reopen(&ticket, since).await;
+        }
+        let mut sign_in = confirmed?;
         if sign_in.ended == Some(EarlyEnd::WrongNumber) {
             self.record_phone_refusal(prompt, &Refusal::WrongNumber, reference).await?;
             return Err(Refusal::WrongNumber.into());
@@ -309,6 +313,13 @@ impl Auth {
         }
         begun?;
         Ok(settled.map(drop)?)
+    }
+
+    /// Undoes a confirmation that may have been recorded although the shared store failed, so that the phone can confirm again
+    /// at once. Best effort: if the store fails again, the phone can confirm after a few seconds.
+    async fn reopen(&self, ticket: &Digest, since: Timestamp) {
+        let reopened = |sign_in: PendingSignIn| Ok::<_, InvalidTransition>(sign_in.reopened(since));
+        drop(self.shared.sign_ins.update(ticket, self.clock.now(), reopened).await);
     }
 
     async fn begin_confirmed_session(&self, sign_in: &PendingSignIn) -> Result<PersonPreview, Error> {

@@ -8,6 +8,8 @@
 )]
 
 mod agents;
+#[path = "../../../tests/harness/fault_proxy.rs"]
+mod fault_proxy;
 mod journal;
 mod lists;
 mod log;

@@ -71,12 +71,18 @@ impl Auth {
                 self.store.wait_until_caught_up().await;
                 round.set_delivering(true);
             }
-            if arrived.has_gap() {
-                tracing::warn!("messages could not be read for too long: connected clients must reload");
+            let has_gap = arrived.has_gap();
+            if has_gap {
+                tracing::warn!("Redis has lost messages, or they were read too late: connected clients must reload");
+                self.sockets.end_all(&CloseReason::TooSlow);
+            }
+            let arrived = self.shared.messages.ingest(arrived, self.clock.now());
+            if has_gap {
+                // Sockets that were opened meanwhile, before the gap was recorded.
                 self.sockets.end_all(&CloseReason::TooSlow);
             }
             let mut delivered = Vec::new();
-            for (message, ask) in self.shared.messages.ingest(arrived, self.clock.now()) {
+            for (message, ask) in arrived {
                 delivered.push((ask, self.deliver(&message).await));
             }
             round.report(delivered).await;

@@ -38,10 +38,10 @@ fn first_id_at(now: Timestamp) -> MessageId {
 pub struct FreshMessages(IncomingMessages);
 
 impl FreshMessages {
-    /// Returns whether reading failed for so long that messages may be lost.
+    /// Returns whether messages are lost, or may be.
     #[must_use]
     pub fn has_gap(&self) -> bool {
-        self.0.gap
+        self.0.gap.is_some()
     }
 }
 
@@ -106,16 +106,16 @@ impl MessageLog {
         now: Timestamp,
     ) -> Vec<(Arc<StoredMessage>, DeliveryQuery)> {
         let mut buffer = self.buffer();
-        if arrived.gap {
-            let known = arrived.messages.first().map_or(buffer.newest, |(message, _)| message.id.before());
-            buffer.mark_gap(known);
-        }
         let fresh: Vec<_> = arrived.messages.into_iter().filter(|(message, _)| message.id > buffer.newest).collect();
         // Dated by their arrival here, because the clocks of other nodes may be wrong.
         let taken = fresh
             .into_iter()
             .map(|(message, ask)| (buffer.append(StoredMessage { at: now, ..message }), ask))
             .collect();
+        // After the messages, some of which may precede the gap.
+        if let Some(place) = arrived.gap {
+            buffer.mark_gap(place);
+        }
         if let Some(since) = arrived.whole_since {
             buffer.begin(since);
             self.begun.send_replace(true);

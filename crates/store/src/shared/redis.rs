@@ -4,6 +4,7 @@
 mod address;
 mod bus;
 mod connection;
+mod feed;
 mod inspect;
 mod limits;
 mod messages;
@@ -14,8 +15,8 @@ mod warning_throttle;
 mod watchers;
 
 pub use bus::Bus;
+pub use feed::MessageFeed;
 pub use inspect::{RedisStatus, inspect_redis};
-pub use messages::MessageFeed;
 pub(super) use messages::RedisMessageLog;
 pub(super) use server::RedisBackend;
 pub use server::RedisSettings;

@@ -8,6 +8,7 @@ use deskpass_core::Digest;
 use deskpass_store::{Lease, RedisSettings, SharedState};
 use tokio::time::timeout;
 
+use crate::fault_proxy::FaultProxy;
 use crate::shared::messages;
 use crate::shared::server::{Desk, Server, at, eventually, free_port, node, settings, works};
 
@@ -48,8 +49,9 @@ async fn sentinels_are_followed_to_the_new_master() {
     std::fs::write(&file, watch).unwrap();
     let sentinel_port = free_port();
     let _sentinel = Sentinel::start(&file, sentinel_port);
-    // A Sentinel that is down does not keep the others from being asked.
-    let url = format!("redis-sentinel://127.0.0.1:1,127.0.0.1:{sentinel_port}/main");
+    // Two of three name the master, and one is down. How Sentinels agree is not tested here: it is one at two addresses.
+    let proxy = FaultProxy::to(&format!("127.0.0.1:{sentinel_port}")).await;
+    let url = format!("redis-sentinel://127.0.0.1:1,127.0.0.1:{sentinel_port},{}/main", proxy.address());
     let (a, b) = (node(&url), node(&url));
     works(&a, LONG).await;
     works(&b, LONG).await;
@@ -69,6 +71,24 @@ async fn sentinels_are_followed_to_the_new_master() {
     eventually("another server is master", LONG, || async { a.probe().await.is_ok() && b.probe().await.is_ok() }).await;
     is_used(&a, &b, 1).await;
     assert!(replica.cli(&["ROLE"]).starts_with("master"));
+}
+
+#[tokio::test]
+async fn one_of_three_sentinels_does_not_name_the_master() {
+    let master = Server::start(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("sentinel.conf");
+    std::fs::write(&file, format!("sentinel monitor main 127.0.0.1 {} 1\n", master.port)).unwrap();
+    let port = free_port();
+    let _sentinel = Sentinel::start(&file, port);
+    works(&node(&format!("redis-sentinel://127.0.0.1:{port}/main")), LONG).await;
+    let second = FaultProxy::to(&format!("127.0.0.1:{port}")).await;
+    second.refuse();
+    let node = node(&format!("redis-sentinel://127.0.0.1:1,127.0.0.1:{port},{}/main", second.address()));
+    let error = node.probe().await.unwrap_err();
+    assert!(error.to_string().contains("majority of the Sentinels"), "{error}");
+    second.mend();
+    works(&node, LONG).await;
 }
 
 /// A Sentinel that stops when this value is dropped.

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::shared::server::{Desk, Server, at, node};
 
 /// A message with this text, optionally as a piece of a stream.
-fn message(text: &str, seq: Option<u64>) -> Message {
+pub(crate) fn message(text: &str, seq: Option<u64>) -> Message {
     let (to, content) = (vec![Recipient::Person(EmployeeKey::from_parts("ww", "a"))], format!("\"{text}\""));
     let chunk = seq.map(|seq| Chunk { stream: StreamId::parse(text).unwrap(), seq, done: false });
     let frame = FrameDraft::new(MessageKind::ByodCard, Some(&content), None, "").unwrap();
@@ -53,10 +53,23 @@ async fn sealed(wire: &mut redis::aio::MultiplexedConnection) -> Vec<Vec<u8>> {
     there.into_iter().map(|(_, mut fields)| fields.pop().unwrap()).collect()
 }
 
-/// Appends a message again, as the next entry.
+/// Appends a message again, as the next entry, so that no number is missing and the log ends with it.
 async fn replay(wire: &mut redis::aio::MultiplexedConnection, number: usize, message: &[u8]) {
     let add = redis::cmd("XADD").arg("test:1:{mail}").arg("*").arg("n").arg(number).arg("m").arg(message).to_owned();
-    add.query_async::<String>(wire).await.unwrap();
+    let id: String = add.query_async(wire).await.unwrap();
+    end_log(wire, number, &id).await;
+}
+
+/// Sets the number and the id of the last message.
+async fn end_log(wire: &mut redis::aio::MultiplexedConnection, number: usize, last: &str) {
+    let end = redis::cmd("HSET").arg("test:1:{mail}:end").arg("number").arg(number).arg("last").arg(last).to_owned();
+    end.query_async::<()>(wire).await.unwrap();
+}
+
+/// Reads until messages are missing.
+async fn finds_a_gap(round: &mut MessageFeed) {
+    let reading = async { while round.next().await.gap.is_none() {} };
+    timeout(Duration::from_secs(20), reading).await.expect("the loss is noticed");
 }
 
 /// How many of the next messages a node accepts, at that time.
@@ -132,5 +145,56 @@ async fn messages_in_redis_can_be_neither_read_nor_forged() {
     post(&desk, vec![message("good", None)]).await.unwrap();
     let arrived = round.next().await;
     assert_eq!(arrived.messages.len(), 1, "{arrived:?}");
-    assert!(arrived.gap, "what was written in between is no message of ours");
+    assert!(arrived.gap.is_some(), "what was written in between is no message of ours");
+}
+
+#[tokio::test]
+async fn the_loss_of_the_first_message_is_noticed() {
+    let server = Server::start(&[]);
+    let (one, other) = (node(&server.url()), node(&server.url()));
+    let mut round = one.messages.feed().unwrap();
+    assert_eq!(round.next().await.gap, None);
+    post(&other, vec![message("a", None)]).await.unwrap();
+    server.cli(&["FLUSHALL"]);
+    // It gets the number of the lost one.
+    post(&other, vec![message("b", None)]).await.unwrap();
+    finds_a_gap(&mut round).await;
+    post(&other, vec![message("c", None)]).await.unwrap();
+    read(&mut round, "c").await;
+}
+
+#[tokio::test]
+async fn a_loss_is_noticed_without_another_message() {
+    let server = Server::start(&[]);
+    let (one, other) = (node(&server.url()), node(&server.url()));
+    let mut round = one.messages.feed().unwrap();
+    assert_eq!(round.next().await.gap, None);
+    let posted = post(&other, vec![message("a", None)]).await.unwrap();
+    let [PostOutcome::AllNodes(id, _)] = posted[..] else { panic!("{posted:?}") };
+    server.cli(&["FLUSHALL"]);
+    finds_a_gap(&mut round).await;
+    // A node that starts now cannot know what was lost before.
+    let late = node(&server.url());
+    let arrived = timeout(Duration::from_secs(20), late.messages.feed().unwrap().next()).await.expect("it reads");
+    assert!(arrived.whole_since.unwrap() > id, "{arrived:?}");
+}
+
+/// A replica that has become master lost a message and got another one, which has the same number and, because the clock
+/// of the replica is behind, an earlier id.
+#[tokio::test]
+async fn a_message_in_place_of_a_lost_one_is_noticed() {
+    let server = Server::start(&[]);
+    let (one, other) = (node(&server.url()), node(&server.url()));
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+    let mut round = one.messages.feed().unwrap();
+    assert_eq!(round.next().await.gap, None);
+    post(&other, vec![message("a", None)]).await.unwrap();
+    read(&mut round, "a").await;
+    let [sealed]: [Vec<u8>; 1] = sealed(&mut wire).await.try_into().unwrap();
+    server.cli(&["DEL", "test:1:{mail}"]);
+    let add = redis::cmd("XADD").arg("test:1:{mail}").arg("1-1").arg("n").arg(1).arg("m").arg(sealed).to_owned();
+    add.query_async::<()>(&mut wire).await.unwrap();
+    end_log(&mut wire, 1, "1-1").await;
+    finds_a_gap(&mut round).await;
 }

@@ -7,5 +7,6 @@ mod limits;
 mod messages;
 mod outages;
 mod races;
+mod retries;
 mod sealed;
 mod server;

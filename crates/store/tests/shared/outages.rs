@@ -90,6 +90,20 @@ async fn a_server_that_became_read_only_is_abandoned() {
     works(&node, LONG).await;
 }
 
+/// With `min-replicas-to-write`, a master that was cut off takes no writes, while the others have a new one.
+#[tokio::test]
+async fn a_master_without_its_replicas_is_abandoned() {
+    let server = Server::start(&[]);
+    let node = node(&server.url());
+    works(&node, LONG).await;
+    server.cli(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    in_time(node.probe()).await.unwrap_err();
+    // The connection itself is fine.
+    eventually("another master is looked for", LONG, || async { !node.is_up() }).await;
+    server.cli(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
+    works(&node, LONG).await;
+}
+
 #[tokio::test]
 async fn flushing_loses_records_and_nothing_else() {
     let server = Server::start(&[]);

@@ -13,7 +13,7 @@ newtype! {
 }
 
 const EXPECTED: &str = "an address such as \"redis://USER:PASSWORD@redis.example.com:6379\", \
-    \"redis-sentinel://:PASSWORD@one:26379,two:26379/MASTER\" or \
+    \"redis-sentinel://:PASSWORD@one:26379,two:26379,three:26379/MASTER\" or \
     \"redis-cluster://:PASSWORD@one:6379,two:6379\"; rediss encrypts";
 
 /// The topology of the servers at the address.

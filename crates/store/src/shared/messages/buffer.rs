@@ -79,9 +79,10 @@ impl MessageBuffer {
         }
     }
 
-    /// Records a gap: messages up to `place` may be missing.
+    /// Records a gap: messages up to `place` may be missing. A client that connects now starts after it.
     pub(super) fn mark_gap(&mut self, place: MessageId) {
-        self.since = Some(place);
+        self.since = self.since.max(Some(place));
+        self.newest = self.newest.max(place);
     }
 
     pub(super) fn append(&mut self, message: StoredMessage) -> Arc<StoredMessage> {
@@ -115,7 +116,7 @@ impl MessageBuffer {
     fn evict_for(&mut self, to: &Recipient, id: MessageId) {
         if self.forgotten.len() >= MAX_FORGOTTEN_RECIPIENTS {
             self.forgotten.clear();
-            self.since = Some(id);
+            self.since = self.since.max(Some(id));
         }
         self.forgotten.insert(to.clone(), id);
         let Some(queue) = self.by_recipient.get_mut(to) else { return };
@@ -257,6 +258,18 @@ mod tests {
         assert!(buffer.find(start.seen, &reader("b", Role::User)).is_some(), "and what is left comes");
         let before = MessageId { at: 0, step: 9 };
         assert!(!buffer.start_position(&reader("a", Role::User), Some(before)).resumed, "of another life");
+    }
+
+    #[test]
+    fn no_client_from_before_a_gap_resumes() {
+        let (mut buffer, reader) = (MessageBuffer::default(), reader("a", Role::User));
+        let seen = put(&mut buffer, 1_000, vec![person("a")], None);
+        assert!(buffer.start_position(&reader, Some(seen)).resumed);
+        buffer.mark_gap(MessageId { at: 1_999, step: u64::MAX });
+        assert!(!buffer.start_position(&reader, Some(seen)).resumed, "it had everything that is here");
+        let joined = buffer.start_position(&reader, None).seen;
+        assert!(buffer.start_position(&reader, Some(joined)).resumed);
+        assert!(put(&mut buffer, 2_000, vec![person("a")], None) > joined);
     }
 
     #[test]

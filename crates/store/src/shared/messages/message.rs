@@ -69,6 +69,6 @@ pub struct IncomingMessages {
     pub messages: Vec<(StoredMessage, DeliveryQuery)>,
     /// Set when there are no more for now: everything after this id has been read since this node's start.
     pub whole_since: Option<MessageId>,
-    /// Whether reading failed for so long that messages may be lost.
-    pub gap: bool,
+    /// Set when messages are lost, or may be: some up to this id are missing.
+    pub gap: Option<MessageId>,
 }

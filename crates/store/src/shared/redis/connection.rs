@@ -171,11 +171,15 @@ fn is_connection_error(error: &RedisError) -> bool {
     ];
     error.is_io_error()
         || error.is_unrecoverable_error()
+        // A master that was cut off from its replicas (`min-replicas-to-write`): the others may have another one.
+        || error.code() == Some("NOREPLICAS")
         || matches!(error.kind(), ErrorKind::Server(kind) if elsewhere.contains(&kind))
 }
 
 async fn connect(address: &RedisAddress, timeout: Duration, write_check: &Cmd) -> RedisResult<RedisTransport> {
     if let Topology::Cluster(nodes) = &address.topology {
+        // The retries are for redirections, when slots move. The library also repeats a command whose connection was
+        // lost and which may have run: so each of ours may run twice.
         let builder = ClusterClient::builder(nodes.clone()).retries(2).connection_timeout(timeout).max_retry_wait(50);
         let builder = address.certificates().into_iter().fold(builder, redis::cluster::ClusterClientBuilder::certs);
         return Ok(RedisTransport::Cluster(builder.response_timeout(timeout).build()?.get_async_connection().await?));
@@ -205,13 +209,18 @@ pub(super) async fn server(address: &RedisAddress, turn: usize) -> RedisResult<C
                 join_all(sentinels.iter().map(|sentinel| timeout(SENTINEL_TIMEOUT, ask(address, sentinel, name))))
                     .await;
             let answers: Vec<_> = answers.into_iter().flatten().flatten().collect();
-            // A Sentinel that was cut off may still name the old master, so the majority decides.
-            let majority = answers.iter().max_by_key(|one| answers.iter().filter(|other| other == one).count());
-            let (host, port) =
-                majority.cloned().ok_or((ErrorKind::MasterNameNotFoundBySentinel, "no Sentinel knows the master"))?;
+            let (host, port) = agreed_master(&answers, sentinels.len())
+                .cloned()
+                .ok_or((ErrorKind::MasterNameNotFoundBySentinel, "no majority of the Sentinels names a master"))?;
             address.client(with_address(master, host, port))
         }
     }
+}
+
+/// Returns the master that more than half of all Sentinels name. Those that do not answer count: a minority that was cut
+/// off may still name the old master.
+fn agreed_master(answers: &[(String, u16)], sentinels: usize) -> Option<&(String, u16)> {
+    answers.iter().find(|one| answers.iter().filter(|other| other == one).count() * 2 > sentinels)
 }
 
 /// Asks a Sentinel for the master, first without a password and then with one.
@@ -233,4 +242,31 @@ pub(super) fn script(text: &str, key: &str) -> Cmd {
     let mut eval = cmd("EVAL");
     eval.arg(text).arg(1).arg(key);
     eval
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_majority_of_all_sentinels_names_the_master() {
+        let master = |name: char| (name.to_string(), 6379);
+        for (answers, sentinels, agreed) in [
+            ("a", 1, Some('a')),
+            ("a", 2, None),
+            ("ab", 2, None),
+            ("aa", 2, Some('a')),
+            ("", 3, None),
+            ("a", 3, None),
+            ("ab", 3, None),
+            ("aa", 3, Some('a')),
+            ("baa", 3, Some('a')),
+            ("aabb", 4, None),
+            ("aa", 5, None),
+        ] {
+            let named: Vec<_> = answers.chars().map(master).collect();
+            let expected = agreed.map(master);
+            assert_eq!(agreed_master(&named, sentinels), expected.as_ref(), "{answers:?} of {sentinels}");
+        }
+    }
 }

@@ -1,91 +1,64 @@
 //! The message log for several nodes: one Redis stream holds all messages in order, and every node reads it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use deskpass_core::{Digest, FrameDraft, Message, MessageId, Recipient, SocketKind, StreamProgress, Timestamp};
-use redis::{Cmd, Value, cmd};
-use serde::{Deserialize, Serialize};
-use tokio::time::{Instant, sleep, timeout};
+use deskpass_core::{Digest, Message, StreamProgress, Timestamp};
+use redis::{Cmd, cmd};
+use tokio::time::Instant;
 
-use super::bus;
-use super::connection::RedisCall;
+use super::feed::{MessageFeed, SealedMessage, log_end, millis};
 use super::server::RedisBackend;
 use crate::shared::messages::{
-    DeliveryQuery, DraftMessage, IncomingMessages, MESSAGE_RETENTION, PostOutcome, RejectedMessage,
-    STREAM_IDLE_TIMEOUT, StoredMessage, check_streams, stream_of,
+    DraftMessage, MESSAGE_RETENTION, PostOutcome, RejectedMessage, STREAM_IDLE_TIMEOUT, check_streams, stream_of,
 };
 use crate::{Result, StoreError};
 
 /// Stores messages, provided that the streams have the expected progress. Messages are numbered, so that readers notice
-/// a missing one. Then notifies every node and trims by age, count and size; the messages stay stored when that fails.
-const POST_SCRIPT: &str = "local streams, first = #KEYS - 2, 3 * #KEYS - 3 \
+/// a missing one, and the log has an epoch (see the feed). Then notifies every node and trims by age, count and size; the
+/// messages stay stored when that fails. Returns the ids, separated by spaces.
+///
+/// In a cluster, the client library sends a command again when the connection is lost, although it may have run. So the
+/// ids are kept for a minute under a key of this post, and the second run only returns them.
+const POST_SCRIPT: &str = "local stored = redis.call('GET', KEYS[3]) \
+    if stored then return stored end \
+    local streams = #KEYS - 3 \
+    local first = 3 * streams + 4 \
     for i = 1, streams do \
-        if (redis.call('GET', KEYS[i + 2]) or '') ~= ARGV[3 * i] then return false end end \
-    local ids, kept, time = {}, tonumber(ARGV[2]), redis.call('TIME') \
-    local number = redis.call('HINCRBY', KEYS[2], 'number', #ARGV - first + 1) - (#ARGV - first + 1) \
-    for i = 1, streams do redis.call('SET', KEYS[i + 2], ARGV[3 * i + 1], 'PX', ARGV[3 * i + 2]) end \
+        if (redis.call('GET', KEYS[i + 3]) or '') ~= ARGV[3 * i + 1] then return false end end \
+    local ids, kept, count, time = {}, tonumber(ARGV[2]), #ARGV - first + 1, redis.call('TIME') \
+    local now = time[1] * 1000 + math.floor(time[2] / 1000) \
+    local log = redis.call('HMGET', KEYS[2], 'epoch', 'number') \
+    if not log[1] then redis.call('HSET', KEYS[2], 'epoch', \
+        string.format('%.0f-%.0f-%s', log[2] and 0 or now, now, ARGV[3])) end \
+    local number = redis.call('HINCRBY', KEYS[2], 'number', count) - count \
+    for i = 1, streams do redis.call('SET', KEYS[i + 3], ARGV[3 * i + 2], 'PX', ARGV[3 * i + 3]) end \
     for i = first, #ARGV do number = number + 1 \
         ids[#ids + 1] = redis.call('XADD', KEYS[1], 'MAXLEN', '~', 100000, '*', 'n', number, 'm', ARGV[i]) end \
     redis.call('HSET', KEYS[2], 'last', ids[#ids]) \
+    stored = table.concat(ids, ' ') \
+    redis.call('SET', KEYS[3], stored, 'PX', 60000) \
     redis.pcall('PUBLISH', ARGV[1], 'mail') \
     redis.pcall('PEXPIRE', KEYS[1], 2 * kept) \
-    redis.pcall('XTRIM', KEYS[1], 'MINID', '~', string.format('%.0f', time[1] * 1000 - kept)) \
+    redis.pcall('XTRIM', KEYS[1], 'MINID', '~', string.format('%.0f', now - kept)) \
     local used = redis.pcall('MEMORY', 'USAGE', KEYS[1], 'SAMPLES', 16) \
     if type(used) == 'number' and used > 67108864 then \
         redis.pcall('XTRIM', KEYS[1], 'MAXLEN', math.floor(redis.call('XLEN', KEYS[1]) / 2)) end \
-    return ids";
+    return stored";
 
 /// The maximum number of attempts while others write to the same streams.
 const MAX_POST_ATTEMPTS: usize = 16;
-const READ_BATCH: usize = 500;
-/// The interval between reads without a notification.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long to wait for the delivery counts of other nodes.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(1);
-/// A node that has not read for this long may have missed messages that are no longer kept.
-const MAX_READ_GAP: Duration = MESSAGE_RETENTION.saturating_sub(Duration::from_secs(10));
 /// How far the clock of Redis may run ahead of ours.
 const MAX_CLOCK_LEAD: Duration = Duration::from_mins(1);
-const RETRY_DELAY: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(crate) struct RedisMessageLog {
     server: Arc<RedisBackend>,
     log: String,
     next: AtomicU64,
-}
-
-/// A message as it is stored in Redis, before sealing.
-#[derive(Serialize, Deserialize)]
-struct SealedMessage {
-    to: Vec<Recipient>,
-    socket: Option<SocketKind>,
-    frame: FrameDraft,
-    at: Timestamp,
-    stream: Option<(Digest, bool)>,
-    asks: DeliveryQuery,
-}
-
-/// The feed of messages into this node.
-#[derive(Debug)]
-pub struct MessageFeed {
-    server: Arc<RedisBackend>,
-    log: String,
-    /// The position up to which it has read; `None` before the first read.
-    read: Option<ReadPosition>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct ReadPosition {
-    /// The id at which reading started.
-    since: MessageId,
-    /// The last message, and its number if there is one.
-    id: MessageId,
-    number: Option<u64>,
-    /// When it was read.
-    at: Instant,
 }
 
 impl RedisMessageLog {
@@ -96,16 +69,15 @@ impl RedisMessageLog {
     }
 
     pub(crate) fn feed(&self) -> MessageFeed {
-        let feed = MessageFeed { server: Arc::clone(&self.server), log: self.log.clone(), read: None };
+        let feed = MessageFeed::new(Arc::clone(&self.server), self.log.clone());
         feed.set_delivering(true);
         feed
     }
 
     /// Returns the latest time, in milliseconds, that a message id can have, as far as is known.
     pub(crate) fn latest(&self) -> u64 {
-        let since = |at: Instant| u64::try_from(at.elapsed().as_millis()).unwrap_or_default();
-        let lead = u64::try_from(MAX_CLOCK_LEAD.as_millis()).unwrap_or_default();
-        self.server.time.get().map_or(u64::MAX, |(time, at)| time + since(*at) + lead)
+        let known = *self.server.time.lock().unwrap_or_else(PoisonError::into_inner);
+        known.map_or(u64::MAX, |(time, at)| time.saturating_add(millis(at.elapsed() + MAX_CLOCK_LEAD)))
     }
 
     pub(crate) async fn post(
@@ -159,19 +131,19 @@ impl RedisMessageLog {
         if fresh == 0 {
             return Ok(Some(drafts.iter().map(|_| PostOutcome::Duplicate).collect()));
         }
-        let mut post = self.script(steps);
+        let first = self.next.fetch_add(u64::try_from(fresh).unwrap_or(u64::MAX), Ordering::Relaxed);
+        let mut post = self.script(first, steps);
         let (mut counting, nodes) = (Vec::with_capacity(fresh), self.server.peers.alive());
         let before: Vec<_> = drafts.iter().map(Option::is_none).collect();
-        for draft in drafts.into_iter().flatten() {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
+        for (number, draft) in (first..).zip(drafts.into_iter().flatten()) {
             post.arg(self.sealed(draft, number)?);
             counting.push(self.server.counts.begin(number, nodes.clone()));
         }
-        let ids: Option<Vec<String>> = self.server.connection.call().await?.ask(&post).await?;
+        let ids: Option<String> = self.server.connection.call().await?.ask(&post).await?;
         let Some(ids) = ids else { return Ok(None) };
         // One deadline for all, so that a sender of many messages does not wait for each.
         let late = Instant::now() + COUNT_TIMEOUT;
-        let mut kept = ids.iter().filter_map(|id| id.parse().ok()).zip(counting);
+        let mut kept = ids.split(' ').filter_map(|id| id.parse().ok()).zip(counting);
         let mut next = || kept.next().map(|(id, counting)| PostOutcome::AllNodes(id, counting.until(late)));
         let posted = before.into_iter().map(|before| if before { Some(PostOutcome::Duplicate) } else { next() });
         posted
@@ -180,18 +152,20 @@ impl RedisMessageLog {
             .ok_or_else(|| StoreError::shared("Redis stored fewer messages than it was sent".to_owned()))
     }
 
-    fn script(&self, steps: &[(Digest, String, StreamProgress)]) -> Cmd {
+    /// Creates the command that stores messages, without the messages. `first` is the number of the first one, which no
+    /// other post of this node has.
+    fn script(&self, first: u64, steps: &[(Digest, String, StreamProgress)]) -> Cmd {
+        let node = &self.server.node;
         let mut post = cmd("EVAL");
-        post.arg(POST_SCRIPT).arg(2 + steps.len()).arg(&self.log).arg(end(&self.log));
+        post.arg(POST_SCRIPT).arg(3 + steps.len()).arg(&self.log).arg(log_end(&self.log));
+        post.arg(format!("{}:post:{node}.{first}", self.log));
         for (stream, ..) in steps {
             post.arg(self.key(stream));
         }
-        post.arg(&self.server.channel).arg(u64::try_from(MESSAGE_RETENTION.as_millis()).unwrap_or_default());
+        post.arg(&self.server.channel).arg(millis(MESSAGE_RETENTION)).arg(node);
         for (_, was, next) in steps {
             let lasts = if next.done { MESSAGE_RETENTION } else { STREAM_IDLE_TIMEOUT };
-            post.arg(was)
-                .arg(serde_json::to_string(next).unwrap_or_default())
-                .arg(u64::try_from(lasts.as_millis()).unwrap_or_default());
+            post.arg(was).arg(serde_json::to_string(next).unwrap_or_default()).arg(millis(lasts));
         }
         post
     }
@@ -201,105 +175,4 @@ impl RedisMessageLog {
         let record = SealedMessage { to, socket, frame, at, stream, asks: (self.server.node.clone(), number) };
         self.server.sealed(&self.log, &record)
     }
-}
-
-impl MessageFeed {
-    /// Waits for messages that this node has not read. Retries after a failure.
-    pub async fn next(&mut self) -> IncomingMessages {
-        loop {
-            let first = self.read.is_none();
-            match self.read().await {
-                Ok(arrived) if first || arrived.gap || !arrived.messages.is_empty() => return arrived,
-                Ok(_) => drop(timeout(POLL_INTERVAL, self.server.new_messages.notified()).await),
-                Err(error) => {
-                    tracing::debug!(%error, "cannot read messages");
-                    sleep(RETRY_DELAY).await;
-                }
-            }
-        }
-    }
-
-    async fn read(&mut self) -> Result<IncomingMessages> {
-        let call = self.server.connection.call().await?;
-        let now = Instant::now();
-        let mut read = if let Some(read) = self.read {
-            read
-        } else {
-            let oldest = self.oldest(&call).await?;
-            ReadPosition { since: oldest, id: oldest, number: None, at: now }
-        };
-        let mut range = cmd("XRANGE");
-        range.arg(&self.log).arg(read.id.next(0).to_string()).arg("+").arg("COUNT").arg(READ_BATCH);
-        let found: Vec<(String, Vec<Value>)> = call.ask(&range).await?;
-        let whole_since = (found.len() < READ_BATCH).then_some(read.since);
-        let mut arrived =
-            IncomingMessages { messages: Vec::new(), whole_since, gap: now.duration_since(read.at) > MAX_READ_GAP };
-        read.at = now;
-        for (id, fields) in found {
-            let (Ok(id), number) = (id.parse(), number(&fields)) else { continue };
-            arrived.gap |= read.number.is_some_and(|last| Some(last + 1) != number);
-            (read.id, read.number) = (id, number);
-            if let Some(record) = self.opened(&fields) {
-                let SealedMessage { to, socket, frame, at, stream, asks } = record;
-                arrived.messages.push((StoredMessage::new(id, DraftMessage { to, socket, frame, at, stream }), asks));
-            }
-        }
-        self.read = Some(read);
-        Ok(arrived)
-    }
-
-    /// Returns the id after which everything is kept, by the clock that assigns ids. When the log is empty, that is the
-    /// last id, which is the same for every node.
-    async fn oldest(&self, call: &RedisCall<'_>) -> Result<MessageId> {
-        let (seconds, _): (u64, u64) = call.ask(&cmd("TIME")).await?;
-        let _ = self.server.time.set((seconds * 1_000, Instant::now()));
-        let kept: u64 = call.ask(cmd("XLEN").arg(&self.log)).await?;
-        if kept > 0 {
-            return Ok(MessageId { at: seconds.saturating_sub(MESSAGE_RETENTION.as_secs()) * 1_000, step: 0 });
-        }
-        let last: Option<String> = call.ask(cmd("HGET").arg(end(&self.log)).arg("last")).await?;
-        Ok(last.and_then(|last| last.parse().ok()).unwrap_or_default())
-    }
-
-    /// Sets whether other nodes wait for the delivery counts of this node.
-    pub fn set_delivering(&self, delivers: bool) {
-        self.server.delivers.store(delivers, Ordering::Relaxed);
-        self.server.introduce.notify_one();
-    }
-
-    /// Opens a sealed message. Messages that are not ours, or that this version cannot read, are skipped.
-    fn opened(&self, fields: &[Value]) -> Option<SealedMessage> {
-        let [.., Value::BulkString(sealed)] = fields else { return None };
-        let text = self.server.seal.open(&self.log, sealed)?;
-        serde_json::from_slice(&text).ok()
-    }
-
-    /// Sends the delivery counts to the nodes that requested them.
-    pub async fn report(&self, deliveries: Vec<(DeliveryQuery, usize)>) {
-        let mut by_node: Vec<(String, Vec<(u64, usize)>)> = Vec::new();
-        for ((node, number), count) in deliveries {
-            if node == self.server.node {
-                self.server.counts.report(&self.server.node, number, count);
-                continue;
-            }
-            match by_node.iter_mut().find(|(other, _)| *other == node) {
-                Some((_, counts)) => counts.push((number, count)),
-                None => by_node.push((node, vec![(number, count)])),
-            }
-        }
-        for (node, counts) in by_node {
-            // The requesting node has a timeout, so a failure is ignored.
-            self.server.publish(&bus::counts_message(&node, &self.server.node, &counts)).await;
-        }
-    }
-}
-
-fn number(fields: &[Value]) -> Option<u64> {
-    let [_, Value::BulkString(number), ..] = fields else { return None };
-    std::str::from_utf8(number).ok()?.parse().ok()
-}
-
-/// Returns the key that holds the last number and the last id permanently.
-fn end(log: &str) -> String {
-    format!("{log}:end")
 }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use deskpass_core::{Digest, EncryptionKeys, Entropy};
@@ -59,8 +59,8 @@ pub(crate) struct RedisBackend {
     pub(super) warnings: WarningThrottle,
     /// Part of the names of counters, so that the names do not reveal the clients.
     pub(super) blind: Digest,
-    /// The time of Redis in milliseconds, and the local time when it was read.
-    pub(super) time: OnceLock<(u64, Instant)>,
+    /// The time of Redis in milliseconds, and the local time, when messages were last read.
+    pub(super) time: Mutex<Option<(u64, Instant)>>,
     worker: Arc<BusWorker>,
     _tasks: JoinSet<()>,
 }
@@ -107,7 +107,7 @@ impl RedisBackend {
         let seal = Seal::new(&keys, "deskpass shared store", entropy);
         // Not the first key: nodes that list the same keys in another order share their counters.
         let blind = Digest::of(&[b"deskpass limits", keys.iter().min().unwrap_or(keys.first())]);
-        let (warnings, time) = (WarningThrottle::new(), OnceLock::new());
+        let (warnings, time) = (WarningThrottle::new(), Mutex::default());
         Ok(Self { prefix, seal, warnings, blind, time, worker, _tasks: tasks })
     }
 

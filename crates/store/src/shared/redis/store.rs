@@ -18,14 +18,20 @@ use crate::{Result, StoreError};
 /// The maximum number of attempts to change a record that others keep changing.
 const MAX_ATTEMPTS: usize = 64;
 
+/// How long a removed record is marked as taken, in milliseconds: longer than a call may last.
+const TAKEN_MILLIS: u64 = 60_000;
+
 /// Replaces a record, unless it has changed since it was read, and notifies the watchers.
-const REPLACE_SCRIPT: &str = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end \
+///
+/// In a cluster, the client library sends a command again when the connection is lost, although it may have run. The new
+/// record is sealed with a random nonce and so belongs to this attempt: if it is there, the first run has succeeded. If
+/// another node has changed the record between the two runs, the caller applies its step again to what it finds; the
+/// state machines of the records reject a second step.
+const REPLACE_SCRIPT: &str = "local was = redis.call('GET', KEYS[1]) \
+    if was == ARGV[2] then return 1 end \
+    if was ~= ARGV[1] then return 0 end \
     redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) \
     redis.call('PUBLISH', ARGV[4], ARGV[5]) return 1";
-
-/// Removes a record and notifies the watchers.
-const TAKE_SCRIPT: &str = "local was = redis.call('GET', KEYS[1]) if was then redis.call('DEL', KEYS[1]) \
-    redis.call('PUBLISH', ARGV[1], ARGV[2]) end return was";
 
 pub(crate) struct RedisStore<T> {
     server: Arc<RedisBackend>,
@@ -38,7 +44,7 @@ pub(crate) struct RedisStore<T> {
 
 enum RecordLookup<T> {
     Missing,
-    /// A record that does not count: it has expired, or is not ours.
+    /// A record that does not count: it has expired, was taken, or is not ours.
     Stale(Vec<u8>),
     Live(Vec<u8>, T),
 }
@@ -80,6 +86,8 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
                     RecordLookup::Stale(old) => {
                         self.replace(&call, (&key, &name), &old, &sealed, lifetime(&value, now)).await?
                     }
+                    // The command has run twice, and the first run has stored it.
+                    RecordLookup::Live(found, _) if found == sealed => true,
                     RecordLookup::Live(..) => return Ok(false),
                 };
             if there {
@@ -104,17 +112,18 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         })
     }
 
+    /// Removes a record by replacing it with a mark, which a command that runs twice recognizes as its own. Nodes of
+    /// version 0.1.0 cannot read the mark: for them, too, there is no record.
     pub(crate) async fn take(&self, digest: &Digest, now: Timestamp) -> Result<Option<T>> {
         let (key, name) = self.names(digest);
-        let mut take = script(TAKE_SCRIPT, &key);
-        take.arg(&self.server.channel).arg(bus::changed_message(&name));
-        let call = self.server.connection.call().await?;
-        let taken = call.ask::<Option<Vec<u8>>>(&take).await?;
-        self.server.watchers.notify(&name);
-        Ok(match self.classify(&key, taken, now) {
-            RecordLookup::Live(_, value) => Some(value),
-            RecordLookup::Missing | RecordLookup::Stale(_) => None,
-        })
+        let (taken, call) = (self.server.sealed(&key, &None::<T>)?, self.server.connection.call().await?);
+        for _ in 0..MAX_ATTEMPTS {
+            let RecordLookup::Live(old, value) = self.find(&call, &key, now).await? else { return Ok(None) };
+            if self.replace(&call, (&key, &name), &old, &taken, TAKEN_MILLIS).await? {
+                return Ok(Some(value));
+            }
+        }
+        Err(busy())
     }
 
     pub(crate) async fn update<E>(
@@ -159,10 +168,10 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
             "a record in Redis is not sealed with this node's key; check that all nodes have the same encryption_key",
         );
         let read = opened.and_then(|text| {
-            serde_json::from_slice::<T>(&text).map_err(|_| "a record in Redis has an unknown version")
+            serde_json::from_slice::<Option<T>>(&text).map_err(|_| "a record in Redis has an unknown version")
         });
         match read {
-            Ok(record) if now < record.until() => RecordLookup::Live(bytes, record),
+            Ok(Some(record)) if now < record.until() => RecordLookup::Live(bytes, record),
             Ok(_) => RecordLookup::Stale(bytes),
             Err(why) => {
                 if self.server.warnings.is_due(now) {
