@@ -4,6 +4,7 @@ mod direct;
 mod error_pages;
 mod navigation;
 mod request_ids;
+mod security_headers;
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
@@ -24,6 +25,7 @@ use tracing::Instrument as _;
 use self::direct::DirectRoutes;
 use self::navigation::{is_navigation, is_prefetch};
 use self::request_ids::{REQUEST_ID, RequestIds};
+use self::security_headers::add_security_headers;
 use crate::App;
 use crate::config::Language;
 use crate::http::error::{ApiError, BadRequest, ErrorInfo};
@@ -381,15 +383,6 @@ fn unmatched_error(app: &App, path: &str, known: bool) -> ApiError {
 /// Whether a path is this one or below it.
 fn is_below(path: &str, root: &str) -> bool {
     path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Adds the headers that restrict caching and use by other origins.
-fn add_security_headers(headers: &mut HeaderMap) {
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -71,7 +71,7 @@ pub(crate) async fn me(ActiveUser(holder): ActiveUser) -> RenderedReply<token_in
 
 /// The same at once, for a valid token whose session is in memory.
 pub(crate) fn me_directly(app: &App, request: &DirectRequest<'_>) -> Option<DirectReply> {
-    let token = request.bearer_token().filter(|_| request.is_without_body())?;
+    let token = request.token().filter(|_| request.is_without_body())?;
     let holder = if_cached(app.auth.authenticate(token, Some(request.client)))?.ok()?;
     let ActiveUser(holder) = holder.into_active_user().ok()?;
     Some(token_info::me(&holder).into())

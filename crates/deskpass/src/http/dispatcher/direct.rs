@@ -13,8 +13,9 @@ use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use jiff::fmt::rfc2822::DateTimePrinter;
 
+use super::Dispatcher;
 use super::request_ids::REQUEST_ID;
-use super::{Dispatcher, add_security_headers};
+use super::security_headers::add_security_headers;
 use crate::App;
 use crate::http::oidc::userinfo;
 use crate::http::request::{DirectRequest, trace_span};

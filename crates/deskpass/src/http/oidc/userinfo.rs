@@ -53,7 +53,7 @@ pub(crate) fn headers() -> HeaderMap {
 
 /// The same at once, for a valid token that is in memory with its session. Pages of other origins need more headers.
 pub(crate) fn userinfo_directly(app: &App, request: &DirectRequest<'_>) -> Option<DirectReply> {
-    let token = request.bearer_token().filter(|_| request.is_without_body() && !request.has_origin())?;
+    let token = request.token().filter(|_| request.is_without_body() && !request.has_origin())?;
     // Without clients there is no such path, and no token either.
     let claims = if_cached(app.auth.userinfo(token))?.ok()?;
     Some(DirectReply::Oidc(claims))

@@ -92,7 +92,7 @@ impl<'a> DirectRequest<'a> {
     }
 
     /// The token in an `Authorization` header of the usual form.
-    pub(crate) fn bearer_token(&self) -> Option<&'a str> {
+    pub(crate) fn token(&self) -> Option<&'a str> {
         str::from_utf8(self.headers.authorization?).ok()?.strip_prefix("Bearer ")
     }
 
