@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use deskpass_core::Timestamp;
 
+use super::migrate;
 use super::postgres::{self, PostgresConnection};
 use super::sqlite::Sqlite;
-use super::{Location, Mode, OpenError, Sql, Tx, newest_version, schema_version};
+use super::{Location, Mode, OpenError, Sql, Tx};
 use crate::cache::{Cache, Freshness};
 use crate::login_log::{is_own_key, restart_chains};
 use crate::{LogEntry, Result, StoreError};
@@ -56,7 +57,7 @@ pub async fn restart_log(
 
 fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp, same_key: SameKey) -> Result<bool> {
     // Rows of a later version may have columns that this program does not know and would leave out of the hashes.
-    let (found, known) = (schema_version(tx)?, newest_version());
+    let (found, known) = (migrate::schema_version(tx)?, migrate::newest_version());
     if found > known {
         return Err(StoreError::unavailable(&OpenError::Newer { found, known }));
     }
