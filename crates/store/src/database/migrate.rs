@@ -120,10 +120,7 @@ enum Extent {
 impl Extent {
     /// The extent for tables of a version.
     fn on(sql: &Sql<'_>, found: i64) -> Self {
-        match sql {
-            Sql::Postgres(_) if found >= MARKER_MIGRATION => Self::Next,
-            _ => Self::All,
-        }
+        if matches!(sql, Sql::Postgres(_)) && found >= MARKER_MIGRATION { Self::Next } else { Self::All }
     }
 }
 
