@@ -51,6 +51,7 @@ torture: ## Kill the real process 300 times under load, end 10 000 sessions whil
 	TORTURE_LOGOUTS=10000 cargo test --release -p deskpass --test acceptance a_logout_counts_everywhere -- --nocapture
 	TORTURE=1 cargo test --release -p deskpass --test acceptance -- key_rotation races cluster disabled outages of_two reference kept_apart a_herd reload:: cli_backup
 	cargo test --release -p deskpass --test acceptance all_names_take_the_same_time -- --ignored --nocapture
+	cargo test --release -p deskpass --test acceptance upgrade::under_load -- --ignored --nocapture
 
 lint: clippy doc ## Check format, lints, documentation and dependencies
 	cargo fmt --all --check

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use deskpass_store::newest_version;
+
 use crate::cli::run;
 use crate::harness::Process;
 
@@ -54,10 +56,19 @@ fn data_that_has_vanished_is_not_replaced_by_nothing() {
 fn data_of_a_later_version_is_not_touched() {
     let directory = tempfile::tempdir().unwrap();
     assert!(run(directory.path(), &["migrate", "--create", "--dev"]).0);
-    let connection = rusqlite::Connection::open(directory.path().join("data/deskpass.db")).unwrap();
-    connection.execute("INSERT INTO migration (id, applied_at) VALUES (999, 0)", []).unwrap();
-    drop(connection);
+    let change = |text: &str| {
+        let connection = rusqlite::Connection::open(directory.path().join("data/deskpass.db")).unwrap();
+        connection.execute(text, []).unwrap();
+    };
+    change("INSERT INTO migration (id, applied_at) VALUES (999, 0)");
     let (success, text) = run(directory.path(), &["migrate", "--dev"]);
+    assert!(!success && text.contains("version 999") && text.contains("newer deskpass"), "{text}");
+    // Unless that version says that this program can use it. It is not copied, since it may have more tables.
+    change(&format!("UPDATE migration SET oldest = {} WHERE id = 999", newest_version()));
+    let (success, text) = run(directory.path(), &["migrate", "--dev"]);
+    assert!(success && text.contains("has the later version 999"), "{text}");
+    let to = "postgres://desk@127.0.0.1:1/desk";
+    let (success, text) = run(directory.path(), &["copy", "--dev", "--from", "sqlite:data", "--to", to]);
     assert!(!success && text.contains("version 999") && text.contains("newer deskpass"), "{text}");
 }
 

@@ -3,6 +3,8 @@
 //! `fixtures/0.1.0` was written by deskpass 0.1.0: `deskpass.db.gz` is its embedded database, `postgres.sql` a dump of the same data
 //! after `deskpass copy`, and `people.json` what the users hold: tokens, passwords, devices, a service key, and a receipt.
 
+mod under_load;
+
 use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{
     Client, ClusterStore, Device, PRODUCTION, Servers, StoreBackend, TestApp, binary, finished, query, rounds,
-    settings, with_settings,
+    settings, until, with_settings,
 };
 
 const EMBEDDED: &[u8] = include_bytes!("fixtures/0.1.0/deskpass.db.gz");
@@ -89,6 +91,13 @@ on_every_store! {
         assert_eq!(app.query("SELECT platform_kind, person_id FROM desk"), ["wecom|userid"]);
     }
 
+    /// The migration marks nobody, since that would lock all employees: the service does.
+    async fn people_who_signed_in_before_the_upgrade_are_marked_to_be_checked() {
+        let app = upgraded(&Holdings::read()).await;
+        let marked = "SELECT count(*) FROM employee WHERE watched = 1";
+        until("everyone with a session is marked", async || app.query(marked) == ["3"]).await;
+    }
+
     async fn passwords_devices_and_recovery_codes_still_work() {
         let holdings = Holdings::read();
         let app = upgraded(&holdings).await;
@@ -125,7 +134,10 @@ struct OldData {
 
 impl OldData {
     async fn new() -> Self {
-        let place = (StoreBackend::current() == StoreBackend::ScaledOut).then(|| Servers::shared().cluster_store());
+        Self::at((StoreBackend::current() == StoreBackend::ScaledOut).then(|| Servers::shared().cluster_store())).await
+    }
+
+    async fn at(place: Option<ClusterStore>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("data")).unwrap();
         load(&directory.path().join("data"), place.as_ref()).await;

@@ -1,16 +1,14 @@
 -- What the platform says about people. `left_at` is since when a person may not sign in because of it, apart from `disabled_at`, which an
 -- administrator sets; `left_why` is the reason. `checked_at` is when the platform last said that the person is active, and
 -- `tried_at` when it was last asked, whatever it said. `watched` is 1 from a sign-in until the person is found without a session: the
--- platform is asked about these people only. `seen` is 1 once the platform has shown the person's record to the application: only then does
--- it mean anything that the person is out of its range.
+-- platform is asked about these people only. The service finds those with a session from before and marks them, a few at a time. `seen` is
+-- 1 once the platform has shown the person's record to the application: only then does it mean anything that the person is out of its range.
 ALTER TABLE employee ADD COLUMN left_at BIGINT;
 ALTER TABLE employee ADD COLUMN left_why TEXT;
 ALTER TABLE employee ADD COLUMN checked_at BIGINT;
 ALTER TABLE employee ADD COLUMN tried_at BIGINT;
 ALTER TABLE employee ADD COLUMN watched BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE employee ADD COLUMN seen BIGINT NOT NULL DEFAULT 0;
-
-UPDATE employee SET watched = 1 WHERE (corp_id, employee_key) IN (SELECT corp_id, employee_key FROM session);
 
 -- 1 if a first password or device needs an administrator's setup code: the person had one under a former identifier.
 ALTER TABLE agent ADD COLUMN code_needed BIGINT NOT NULL DEFAULT 0;

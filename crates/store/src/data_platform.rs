@@ -45,18 +45,18 @@ pub async fn read_data_platform(location: &Location, mode: Mode) -> Result<Optio
         let has_people = "SELECT 1 WHERE EXISTS (SELECT 1 FROM employee) OR EXISTS (SELECT 1 FROM session)";
         Ok(sql.exists(has_people, &[])?.then(|| DataPlatform::new("wecom", "userid")))
     };
-    read_version(location, mode, 1, read).await
+    read_version(location, mode, 1.., read).await
 }
 
 /// The corporations in which people have roles, read next to a running service and from data of any earlier version.
 pub async fn read_corporations_with_roles(location: &Location, mode: Mode) -> Result<Vec<String>, DirectReadError> {
     let text = "SELECT DISTINCT corp_id FROM user_role ORDER BY corp_id";
-    read_version(location, mode, 1, move |sql| sql.rows(text, &[], |row| row.text(0))).await
+    read_version(location, mode, 1.., move |sql| sql.rows(text, &[], |row| row.text(0))).await
 }
 
 /// When the newest event of the platform arrived, read next to a running service. Events of the last days are known.
 pub async fn read_latest_event(location: &Location, mode: Mode) -> Result<Option<Timestamp>, DirectReadError> {
     let text = "SELECT MAX(received_at) FROM platform_event";
     let read = move |sql: &Sql<'_>| sql.first(text, &[], |row| row.maybe_timestamp(0)).map(Option::flatten);
-    read_version(location, mode, EVENTS_SINCE, read).await
+    read_version(location, mode, EVENTS_SINCE.., read).await
 }

@@ -63,8 +63,8 @@ pub use data_platform::{read_corporations_with_roles, read_data_platform, read_l
 pub use database::{
     BackupError, BackupReport, BackupSettings, CopyError, CopyProgress, CopyReport, DataPlatform, DirectReadError,
     Location, Mode, OpenError, Operation, OperationReport, PlatformMismatch, PostgresSettings, PostgresStatus,
-    RestoreError, RestoreReport, RestoreSettings, RestoredSessions, SameKey, StoreLoad, backup, copy, inspect_postgres,
-    newest_version, restart_log, restore,
+    RestoreError, RestoreReport, RestoreSettings, RestoredSessions, SameKey, SchemaFit, StoreLoad, backup, copy,
+    inspect_postgres, newest_version, restart_log, restore,
 };
 pub use deny_list::EndReason;
 pub use directory::{
@@ -129,6 +129,11 @@ impl Store {
         let cache = Arc::new(Cache::new(cache_entries, freshness));
         let database = Database::open(location, mode, Arc::clone(&cache), now, key).await?;
         Ok(Self { database: Arc::new(database), cache, last_uses: Arc::default(), statistics: Arc::default() })
+    }
+
+    /// The version of the tables: [`newest_version`], or a later one that this program can use.
+    pub async fn schema_version(&self) -> Result<i64> {
+        self.database.read(database::schema_version).await
     }
 
     /// Notifies other nodes of changes immediately, and listens for their notifications, as long as the returned set is

@@ -1,4 +1,4 @@
-//! Query plans of the lists, for the tests that require them to use an index.
+//! Query plans of lists and of the sweep, for the tests that require them to use an index.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::database::{Row, Sql, SqlValue, in_snapshot};
 use crate::directory::{PeopleSql, is_selective};
 use crate::login_log::page_statements;
 use crate::sessions::SessionWalk;
-use crate::{Cursor, PageStart, PeopleFilter, Result, SessionFilter, Store, oidc, people};
+use crate::{Cursor, PageStart, PeopleFilter, Result, SessionFilter, Store, agents, oidc, people, sweep};
 
 impl Store {
     /// The plans for selecting the people of a page, and for reading those people and their roles.
@@ -51,6 +51,18 @@ impl Store {
     #[doc(hidden)]
     pub async fn platform_plans(&self) -> Result<Vec<(&'static str, String)>> {
         self.database.read(|sql| plans(sql, people::statements())).await
+    }
+
+    /// The plans for reading a page of a list of agents, each with its name.
+    #[doc(hidden)]
+    pub async fn agents_plans(&self) -> Result<Vec<(&'static str, String)>> {
+        self.database.read(|sql| plans(sql, agents::list_statements())).await
+    }
+
+    /// The plans of the statements of the sweep, each with the name of its table.
+    #[doc(hidden)]
+    pub async fn sweep_plans(&self) -> Result<Vec<(&'static str, String)>> {
+        self.database.read(|sql| plans(sql, sweep::statements())).await
     }
 
     /// The plans for reading a page of the log, each with its name.

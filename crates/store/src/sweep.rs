@@ -5,7 +5,7 @@ use std::time::Duration;
 use deskpass_core::{Digest, Timestamp};
 
 use crate::cache::CacheChange;
-use crate::database::{Tx, sweep_journal};
+use crate::database::{SqlValue, Tx, sweep_journal};
 use crate::oidc::endings::end_with_swept_sessions;
 use crate::oidc::sweep_removed_clients;
 use crate::people::EVENT_RETENTION;
@@ -37,11 +37,12 @@ impl Store {
     }
 }
 
+const DELETE_SESSIONS: &str =
+    "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2) RETURNING digest";
+
 fn sweep_sessions(tx: &mut Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize> {
-    let text = "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2)
-        RETURNING digest";
     // Unreadable rows are removed as well.
-    let expired = tx.rows(text, &args![ended, batch], |row| Ok(Digest::from_text(&row.text(0)?)))?;
+    let expired = tx.rows(DELETE_SESSIONS, &args![ended, batch], |row| Ok(Digest::from_text(&row.text(0)?)))?;
     let removed = expired.len();
     for digest in expired.into_iter().flatten() {
         tx.record_change(CacheChange::SessionSwept(digest));
@@ -49,10 +50,9 @@ fn sweep_sessions(tx: &mut Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64)
     Ok(removed + end_with_swept_sessions(tx, ended, batch, now)? + sweep_removed_clients(tx, batch)?)
 }
 
-/// Removes expired rows of all other tables, each with its key and the condition by which a row has expired.
-fn sweep(tx: &Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize> {
-    let mut removed = 0;
-    for (table, key, has_expired, at) in [
+/// The statements that remove expired rows of all other tables: each with the name of the table, and the time in it.
+fn other_deletions(now: Timestamp, ended: Timestamp) -> [(&'static str, String, Timestamp); 12] {
+    let tables = [
         ("denied_token", "digest", "until <= $1", now),
         ("bind_proof", "digest", "expires_at <= $1", now),
         ("used_once", "digest", "until <= $1", now),
@@ -65,9 +65,25 @@ fn sweep(tx: &Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<us
         ("platform_event", "digest", "received_at <= $1", now - EVENT_RETENTION),
         ("sign_in_count", "hour", "hour < $1", now - STATISTICS_RETENTION),
         ("employee_network", "corp_id, employee_key, network", "seen_at <= $1", now - NETWORK_RETENTION),
-    ] {
+    ];
+    tables.map(|(table, key, has_expired, at)| {
         let expired = format!("SELECT {key} FROM {table} WHERE {has_expired} LIMIT $2");
-        removed += tx.execute(&format!("DELETE FROM {table} WHERE ({key}) IN ({expired})"), &args![at, batch])?;
+        (table, format!("DELETE FROM {table} WHERE ({key}) IN ({expired})"), at)
+    })
+}
+
+fn sweep(tx: &Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize> {
+    let mut removed = 0;
+    for (_, text, at) in other_deletions(now, ended) {
+        removed += tx.execute(&text, &args![at, batch])?;
     }
     Ok(removed + agents::sweep_failed_attempts(tx, now, batch)?)
+}
+
+/// The statements of the sweep, each with its name and values, for the test that requires them to use an index.
+pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)> {
+    let (now, batch) = (Timestamp::from_millis(1_000), 500_i64);
+    let sessions = ("session", DELETE_SESSIONS.to_owned(), args![now, batch].to_vec());
+    let others = other_deletions(now, now).map(|(table, text, at)| (table, text, args![at, batch].to_vec()));
+    std::iter::once(sessions).chain(others).collect()
 }

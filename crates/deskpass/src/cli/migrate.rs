@@ -27,6 +27,13 @@ impl Migrate {
         let new_data = if self.create { NewData::Claim } else { NewData::Leave };
         let app = runtime.block_on(App::open_with(settings, new_data))?;
         runtime.block_on(app.require_encryption_key())?;
-        Ok(output::line(format_args!("{} is up to date (version {})", app.settings.data_location(), newest_version()))?)
+        let (place, known) = (app.settings.data_location(), newest_version());
+        let found = runtime.block_on(app.auth.store.schema_version())?;
+        let text = if found > known {
+            format!("{place} has the later version {found}, which this deskpass (version {known}) can use")
+        } else {
+            format!("{place} is up to date (version {known})")
+        };
+        Ok(output::line(text)?)
     }
 }

@@ -75,6 +75,8 @@ async fn recheck(mut app: CurrentApp) {
             looks_until_mark = LOOKS_PER_MARK;
             if let Err(error) = app.refresh().auth.watch_people_with_sessions().await {
                 tracing::warn!(%error, "cannot look for people with sessions");
+                // Nobody else marks those who signed in before the upgrade: the next look tries again.
+                looks_until_mark = 1;
             }
         }
         looks_until_mark -= 1;

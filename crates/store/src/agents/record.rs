@@ -85,6 +85,20 @@ const COLUMNS: &str = "SELECT a.corp_id, a.employee_key, a.role_id, a.disabled_a
     COALESCE(e.disabled_at, e.left_at), a.device_only, a.code_needed
     FROM agent a JOIN employee e ON e.corp_id = a.corp_id AND e.employee_key = a.employee_key";
 
+/// Selects a page of a list.
+fn page_statement(which: AgentSelection) -> String {
+    format!(
+        "{COLUMNS} WHERE (a.corp_id, a.employee_key) > ($1, $2) AND {} ORDER BY a.corp_id, a.employee_key LIMIT $3",
+        which.condition()
+    )
+}
+
+/// The statements for the lists, each with its name and values, for the test that requires them to use an index.
+pub(crate) fn list_statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)> {
+    let of = |name, which| (name, page_statement(which), args!["ww", "person7", 50_i64].to_vec());
+    vec![of("agents", AgentSelection::Agents), of("agents and devices", AgentSelection::AgentsAndDevices)]
+}
+
 impl Store {
     /// An employee's agent record or device, if there is one.
     pub async fn agent(&self, key: EmployeeKey) -> Result<Option<Agent>> {
@@ -134,11 +148,7 @@ impl Store {
         self.database
             .read(move |sql| {
                 let (corp, id) = after.as_ref().map_or(("", ""), |key| (key.corp(), key.id()));
-                let text = format!(
-                    "{COLUMNS} WHERE (a.corp_id, a.employee_key) > ($1, $2) AND {} ORDER BY a.corp_id, a.employee_key LIMIT $3",
-                    which.condition()
-                );
-                let mut page = sql.rows(&text, &args![corp, id, limit], listed)?;
+                let mut page = sql.rows(&page_statement(which), &args![corp, id, limit], listed)?;
                 let Some(last) = page.last().map(|listed| listed.agent.key.clone()) else { return Ok(page) };
                 let which = "(corp_id, employee_key) > ($1, $2) AND (corp_id, employee_key) <= ($3, $4)";
                 let lockouts = lockouts(sql, which, &args![corp, id, last.corp(), last.id()], now)?;

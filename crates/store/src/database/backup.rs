@@ -14,7 +14,8 @@ use crate::{Result, StoreError};
 /// The number of rows that are in memory at once.
 const BATCH_ROWS: usize = 1_000;
 
-/// The oldest version of the tables that is backed up: every version.
+/// The oldest version of the tables that is backed up: every version. Later versions than that of this program are not: they may have
+/// tables that it does not know.
 const OLDEST_VERSION: i64 = 1;
 
 /// What a backup needs besides the data.
@@ -83,7 +84,7 @@ pub async fn backup<W: Write + Send + 'static>(
             Err(WriteError::Store(error)) => Err(error),
         })
     };
-    Ok(read_version(location, mode, OLDEST_VERSION, work).await??)
+    Ok(read_version(location, mode, OLDEST_VERSION..=migrate::newest_version(), work).await??)
 }
 
 enum WriteError {

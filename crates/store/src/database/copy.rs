@@ -87,6 +87,10 @@ pub async fn copy(
     if found < known {
         return Err(CopyError::Older { found, known });
     }
+    // It may have tables that this program does not know, even if this program can use the others.
+    if found > known {
+        return Err(CopyError::Source(OpenError::Newer { found, known }));
+    }
     // Held until the end, so that no other process changes the source during the copy.
     let cache = Arc::new(Cache::new(1, Freshness::permanent()));
     let source = Sqlite::open(from, mode, cache, now, None).map_err(CopyError::Source)?;

@@ -1,6 +1,8 @@
 //! Reads data that a running service may be using: changes nothing, blocks no other connection, and runs no migrations.
 
-use super::migrate::{self, MigrateError};
+use std::ops::RangeBounds;
+
+use super::migrate::{self, MigrateError, SchemaFit};
 use super::postgres::{self, PostgresConnection};
 use super::sqlite::SqliteConnection;
 use super::{Location, Mode, OpenError, Sql};
@@ -25,20 +27,21 @@ pub enum DirectReadError {
     Failed(#[from] StoreError),
 }
 
-/// Runs `work` on a dedicated read-only connection. It may take long.
+/// Runs `work` on a dedicated read-only connection. It may take long. The tables have the version of this program, or a later one that it
+/// can use.
 pub(crate) async fn read_directly<T: Send + 'static>(
     location: &Location,
     mode: Mode,
     work: impl FnOnce(&Sql<'_>) -> Result<T> + Send + 'static,
 ) -> Result<T, DirectReadError> {
-    read_version(location, mode, migrate::newest_version(), work).await
+    read_version(location, mode, migrate::newest_version().., work).await
 }
 
-/// Does the same, also if the tables have an earlier version, from `oldest` on.
+/// Does the same with tables of other versions. Of the later ones among `versions`, those that this program can use are read.
 pub(crate) async fn read_version<T: Send + 'static>(
     location: &Location,
     mode: Mode,
-    oldest: i64,
+    versions: impl RangeBounds<i64> + Send + 'static,
     work: impl FnOnce(&Sql<'_>) -> Result<T> + Send + 'static,
 ) -> Result<T, DirectReadError> {
     match location {
@@ -49,7 +52,7 @@ pub(crate) async fn read_version<T: Send + 'static>(
                 let broken = |error| OpenError::Database { path: path.clone(), error };
                 let connection = SqliteConnection::open_reader(&path).map_err(broken)?;
                 let sql = Sql::Sqlite(&connection);
-                check_schema(&sql, (mode, oldest), &place, "choose another directory with --data", broken)?;
+                check_schema(&sql, (mode, &versions), &place, "choose another directory with --data", broken)?;
                 Ok(work(&sql)?)
             });
             job.await.map_err(|error| StoreError::unavailable(&error))?
@@ -61,7 +64,7 @@ pub(crate) async fn read_version<T: Send + 'static>(
                 let read_only = "SET statement_timeout = 0; SET default_transaction_read_only = on";
                 connection.batch(read_only).map_err(failed)?;
                 let sql = Sql::Postgres(connection);
-                check_schema(&sql, (mode, oldest), &place, "choose another database with store.url", failed)?;
+                check_schema(&sql, (mode, &versions), &place, "choose another database with store.url", failed)?;
                 Ok(work(&sql)?)
             };
             postgres::with_connection(server, read).await?
@@ -72,15 +75,17 @@ pub(crate) async fn read_version<T: Send + 'static>(
 /// Checks that the schema version and the mode of the data match this program.
 fn check_schema(
     sql: &Sql<'_>,
-    (mode, oldest): (Mode, i64),
+    (mode, versions): (Mode, &impl RangeBounds<i64>),
     place: &str,
     instead: &'static str,
     failed: impl Fn(StoreError) -> OpenError,
 ) -> Result<(), DirectReadError> {
-    let (found, known) = (migrate::schema_version(sql).map_err(&failed)?, migrate::newest_version());
-    if found < oldest {
-        return Err(DirectReadError::Older { found, known });
-    }
-    let fit = if found > known { Err(MigrateError::Newer { found, known }) } else { migrate::check_mode(sql, mode) };
+    let known = migrate::newest_version();
+    let fit = match migrate::schema_fit(sql).map_err(&failed)? {
+        SchemaFit::Older(found) if !versions.contains(&found) => return Err(DirectReadError::Older { found, known }),
+        SchemaFit::Compatible(found) if !versions.contains(&found) => Err(MigrateError::Newer { found, known }),
+        SchemaFit::Newer { found, known } => Err(MigrateError::Newer { found, known }),
+        SchemaFit::Same | SchemaFit::Older(_) | SchemaFit::Compatible(_) => migrate::check_mode(sql, mode),
+    };
     Ok(fit.map_err(|error| error.into_open_error(place, instead, failed))?)
 }

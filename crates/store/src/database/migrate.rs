@@ -1,53 +1,38 @@
 //! Runs the migrations, each once and in order.
 
+mod files;
+mod version;
+
 use std::fmt;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use include_dir::{Dir, File, include_dir};
+
+pub use files::newest_version;
+pub use version::SchemaFit;
+pub(crate) use version::{schema_fit, schema_version};
 
 use super::{Mode, OpenError, Sql, Tx};
 use crate::login_log::{begin_chains, is_other_key};
 use crate::{ChainKeys, Result, StoreError};
-
-static MIGRATION_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/migrations");
-
-struct Migration {
-    id: i64,
-    text: &'static str,
-    /// Whether it creates one index and nothing else. On tables with data, PostgreSQL builds it outside of a transaction.
-    is_index: bool,
-}
-
-/// The migrations, oldest first: the files in `migrations/`, whose names begin with their number. A released migration is never
-/// edited. Nodes of the previous version keep working during and after a migration, so migrations only add.
-static MIGRATIONS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
-    let read = |file: &'static File<'_>| {
-        let name = file.path().to_str()?;
-        let id = name.split_once('_')?.0.parse().ok()?;
-        Some(Migration { id, text: file.contents_utf8()?, is_index: name.ends_with("_index.sql") })
-    };
-    let mut migrations: Vec<_> = MIGRATION_FILES.files().filter_map(read).collect();
-    migrations.sort_unstable_by_key(|migration| migration.id);
-    migrations
-});
+use files::{MIGRATIONS, Migration};
+use version::{CREATE_MIGRATION_TABLE, record};
 
 /// The migration that creates the marker of the login log. Its row is written in the same transaction, and never again.
 const MARKER_MIGRATION: i64 = 10;
 
-const CREATE_MIGRATION_TABLE: &str =
-    "CREATE TABLE IF NOT EXISTS migration (id BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)";
+/// How long a migration waits for a table that it changes, in milliseconds. The statements of nodes wait behind it, so even several
+/// such waits, one after the other, are shorter than their timeout (1.5 s by default). Then others can use the table, until the next
+/// attempt.
+const TABLE_LOCK_TIMEOUT_MILLIS: u32 = 150;
+
+/// How long a migration waits until no vacuum works on the tables that it changes, in milliseconds. Automatic vacuum gives way to those
+/// who have waited for `deadlock_timeout` (1 s), and no statement of a node waits behind this.
+const VACUUM_LOCK_TIMEOUT_MILLIS: u32 = 5_000;
 
 /// The lock of the process that builds an index; another one than that of migrations, which would wait in a statement.
 const INDEX_LOCK: &str = "hashtext('deskpass index ' || current_schema())";
 const INDEX_POLL_INTERVAL: Duration = Duration::from_millis(200);
-
-/// Returns the schema version after all migrations.
-#[must_use]
-pub fn newest_version() -> i64 {
-    MIGRATIONS.last().map_or(0, |migration| migration.id)
-}
 
 pub(super) enum MigrateError {
     Newer { found: i64, known: i64 },
@@ -86,48 +71,82 @@ impl MigrateError {
 /// the marker. Without a key, no marker is written and `deskpass audit verify` reports that: for a target that receives
 /// the marker of its source.
 pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKeys>) -> Result<(), MigrateError> {
-    // Usually there is nothing to do, and this check needs only read permission.
-    while schema_version(sql)? != newest_version() {
-        begin(sql)?;
-        let outcome = migrate(sql, mode, now, key, IndexBuild::on(sql)?).and_then(|()| Ok(sql.batch("COMMIT")?));
-        if outcome.is_err() {
-            // If the rollback fails too, closing the connection rolls the transaction back.
-            let _ = sql.batch("ROLLBACK");
-        }
-        outcome?;
-        build_next_index(sql, now)?;
-    }
-    check_mode(sql, mode)
+    while step(sql, mode, now, key)? {}
+    Ok(())
 }
 
-/// Builds the index that comes next, if one does, without blocking the nodes that write meanwhile. When several processes do so,
-/// one builds and the others wait: outside of a statement, since PostgreSQL waits for the statements of others.
-fn build_next_index(sql: &Sql<'_>, now: Timestamp) -> Result<()> {
-    let found = schema_version(sql)?;
-    let Some(index) = MIGRATIONS.iter().find(|migration| migration.id > found && migration.is_index) else {
-        return Ok(());
+/// Runs the next missing migration, or all of them where no other node uses the tables; returns whether there was one. Data of a later
+/// version is left as it is, if this program can use it.
+pub(super) fn step(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKeys>) -> Result<bool, MigrateError> {
+    // Usually there is nothing to do, and this check needs only read permission.
+    let found = match schema_fit(sql)? {
+        SchemaFit::Older(found) => found,
+        SchemaFit::Newer { found, known } => return Err(MigrateError::Newer { found, known }),
+        SchemaFit::Same => return check_mode(sql, mode).map(|()| false),
+        SchemaFit::Compatible(found) => {
+            tracing::info!(found, known = newest_version(), "the tables have a later version, which this one can use");
+            return check_mode(sql, mode).map(|()| false);
+        }
     };
+    let extent = Extent::on(sql, found);
+    let next = MIGRATIONS.iter().find(|migration| migration.id > found);
+    if let Some(index) = next.filter(|next| extent == Extent::Next && next.is_index) {
+        build_index(sql, index, now)?;
+        return Ok(true);
+    }
+    begin(sql)?;
+    let outcome = migrate(sql, mode, now, key, extent).and_then(|()| Ok(sql.batch("COMMIT")?));
+    if outcome.is_err() {
+        // If the rollback fails too, closing the connection rolls the transaction back.
+        let _ = sql.batch("ROLLBACK");
+    }
+    match outcome {
+        // A newer program migrated the data meanwhile. The next step finds out whether this program can use it.
+        Err(MigrateError::Newer { .. }) => Ok(true),
+        outcome => outcome.map(|()| true),
+    }
+}
+
+/// How much a transaction migrates.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Everything that is missing, indexes too. That blocks other nodes: it is for new tables, for SQLite, which has one node, and for
+    /// data from before the marker, whose rows are all rewritten in the transaction that also needs the tables of the last migration.
+    All,
+    /// The next migration, unless it creates an index. Two of them would keep tables locked together that nodes lock in another order.
+    Next,
+}
+
+impl Extent {
+    /// The extent for tables of a version.
+    fn on(sql: &Sql<'_>, found: i64) -> Self {
+        if matches!(sql, Sql::Postgres(_)) && found >= MARKER_MIGRATION { Self::Next } else { Self::All }
+    }
+}
+
+/// Builds an index without blocking the nodes that write meanwhile. When several processes do so, one builds and the others wait:
+/// outside of a statement, since PostgreSQL waits for the statements of others.
+fn build_index(sql: &Sql<'_>, index: &Migration, now: Timestamp) -> Result<()> {
     if !sql.exists(&format!("SELECT 1 WHERE pg_try_advisory_lock({INDEX_LOCK})"), &[])? {
         std::thread::sleep(INDEX_POLL_INTERVAL);
         return Ok(());
     }
-    if schema_version(sql)? == found {
-        let (name, statement) = concurrent(index.text);
-        tracing::info!(name, "building an index of the database; the service works meanwhile");
-        sql.batch("SET statement_timeout = 0")?;
-        // What an interrupted attempt left is not valid.
-        sql.batch(&format!("DROP INDEX CONCURRENTLY IF EXISTS {name}"))?;
-        sql.batch(&statement)?;
-        sql.execute("INSERT INTO migration (id, applied_at) VALUES ($1, $2)", &args![index.id, now])?;
-    }
-    sql.batch(&format!("SELECT pg_advisory_unlock({INDEX_LOCK})"))
+    let built = build_if_missing(sql, index, now);
+    let unlocked = sql.batch(&format!("SELECT pg_advisory_unlock({INDEX_LOCK})"));
+    built.and(unlocked)
 }
 
-/// Returns the name of the index that a migration creates, and the statement that creates it without blocking writers.
-fn concurrent(migration: &str) -> (&str, String) {
-    let at = migration.find("CREATE INDEX ").unwrap_or_default();
-    let rest = migration.get(at..).and_then(|text| text.strip_prefix("CREATE INDEX ")).unwrap_or_default();
-    (rest.split(' ').next().unwrap_or_default(), format!("CREATE INDEX CONCURRENTLY {rest}"))
+fn build_if_missing(sql: &Sql<'_>, index: &Migration, now: Timestamp) -> Result<()> {
+    if schema_version(sql)? >= index.id {
+        return Ok(());
+    }
+    let (name, statement) = index.concurrent_index();
+    tracing::info!(name, "building an index of the database; the service works meanwhile");
+    sql.batch("SET statement_timeout = 0")?;
+    // What an interrupted attempt left is not valid.
+    sql.batch(&format!("DROP INDEX CONCURRENTLY IF EXISTS {name}"))?;
+    sql.batch(&statement)?;
+    record(sql, index.id, now)
 }
 
 /// Begins a transaction and migrates the tables in it, without a marker: the target receives that of its source. It is empty.
@@ -136,12 +155,13 @@ pub(super) fn begin_migrated(sql: &Sql<'_>, mode: Mode, now: Timestamp) -> Resul
     if schema_version(sql)? == newest_version() {
         check_mode(sql, mode)
     } else {
-        migrate(sql, mode, now, None, IndexBuild::Inside)
+        migrate(sql, mode, now, None, Extent::All)
     }
 }
 
 /// Creates the tables of a version in an empty database.
 pub(super) fn create_tables(sql: &Sql<'_>, version: i64) -> Result<()> {
+    sql.batch(CREATE_MIGRATION_TABLE)?;
     MIGRATIONS.iter().filter(|migration| migration.id <= version).try_for_each(|migration| sql.batch(migration.text))
 }
 
@@ -151,10 +171,9 @@ pub(super) fn begin_version(sql: &Sql<'_>, version: i64, now: Timestamp) -> Resu
     begin(sql)?;
     let found = schema_version(sql)?;
     if found == 0 {
-        sql.batch(CREATE_MIGRATION_TABLE)?;
         create_tables(sql, version)?;
         for migration in MIGRATIONS.iter().filter(|migration| migration.id <= version) {
-            sql.execute("INSERT INTO migration (id, applied_at) VALUES ($1, $2)", &args![migration.id, now])?;
+            record(sql, migration.id, now)?;
         }
     }
     Ok(found)
@@ -162,36 +181,32 @@ pub(super) fn begin_version(sql: &Sql<'_>, version: i64, now: Timestamp) -> Resu
 
 /// Runs the missing migrations in the running transaction.
 pub(super) fn complete(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: &ChainKeys) -> Result<(), MigrateError> {
-    migrate(sql, mode, now, Some(key), IndexBuild::Inside)
+    migrate(sql, mode, now, Some(key), Extent::All)
 }
 
 /// Begins a transaction that excludes other migrations.
 fn begin(sql: &Sql<'_>) -> Result<()> {
     match sql {
         Sql::Sqlite(_) => sql.batch("BEGIN IMMEDIATE"),
-        // A table change waits for running statements, and new ones wait behind it: so the lock timeout is short.
-        Sql::Postgres(_) => sql.batch(
+        Sql::Postgres(_) => sql.batch(&format!(
             "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
              SELECT pg_advisory_xact_lock(hashtext('deskpass ' || current_schema()));
-             SET LOCAL lock_timeout = 3000",
-        ),
+             SET LOCAL lock_timeout = {TABLE_LOCK_TIMEOUT_MILLIS}"
+        )),
     }
 }
 
-/// Where indexes are built: inside the transaction of the migration, or after it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum IndexBuild {
-    Inside,
-    After,
-}
-
-impl IndexBuild {
-    /// Building inside blocks the other nodes: it is for new tables, for SQLite, which has one node, and for data from before the
-    /// marker, whose rows are all rewritten in the transaction that also needs the tables of the last migration.
-    fn on(sql: &Sql<'_>) -> Result<Self> {
-        let is_inside = matches!(sql, Sql::Sqlite(_)) || schema_version(sql)? < MARKER_MIGRATION;
-        Ok(if is_inside { Self::Inside } else { Self::After })
+/// Has vacuum leave the tables that a migration is about to change, until the end of the transaction. Nodes go on writing.
+fn exclude_vacuum(sql: &Sql<'_>, migration: &Migration) -> Result<()> {
+    let tables = migration.changed_tables();
+    if tables.is_empty() {
+        return Ok(());
     }
+    sql.batch(&format!(
+        "SET LOCAL lock_timeout = {VACUUM_LOCK_TIMEOUT_MILLIS}; LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE;
+         SET LOCAL lock_timeout = {TABLE_LOCK_TIMEOUT_MILLIS}",
+        tables.join(", ")
+    ))
 }
 
 fn migrate(
@@ -199,23 +214,27 @@ fn migrate(
     mode: Mode,
     now: Timestamp,
     key: Option<&ChainKeys>,
-    indexes: IndexBuild,
+    extent: Extent,
 ) -> Result<(), MigrateError> {
     let known = newest_version();
     sql.batch(CREATE_MIGRATION_TABLE)?;
-    let found = version(sql)?;
+    let found = schema_version(sql)?;
     if found > known {
         return Err(MigrateError::Newer { found, known });
     }
     if found > 0 {
         check_mode(sql, mode)?;
     }
-    let missing = MIGRATIONS.iter().filter(|migration| migration.id > found);
-    for Migration { id, text, .. } in
-        missing.take_while(|migration| indexes == IndexBuild::Inside || !migration.is_index)
-    {
-        sql.batch(text)?;
-        sql.execute("INSERT INTO migration (id, applied_at) VALUES ($1, $2)", &args![*id, now])?;
+    let mut missing = MIGRATIONS.iter().filter(|migration| migration.id > found);
+    match extent {
+        Extent::All => missing.try_for_each(|migration| apply(sql, migration, now))?,
+        Extent::Next => {
+            // Another process may have run the one before meanwhile.
+            for migration in missing.take(1).filter(|migration| !migration.is_index) {
+                exclude_vacuum(sql, migration)?;
+                apply(sql, migration, now)?;
+            }
+        }
     }
     // After the last one: rows are read with all columns of this version.
     if let Some(key) = key.filter(|_| found < MARKER_MIGRATION) {
@@ -230,21 +249,9 @@ fn migrate(
     check_mode(sql, mode)
 }
 
-/// Returns the schema version, or 0 when there are no tables.
-pub(crate) fn schema_version(sql: &Sql<'_>) -> Result<i64> {
-    if has_migrations(sql)? { version(sql) } else { Ok(0) }
-}
-
-fn has_migrations(sql: &Sql<'_>) -> Result<bool> {
-    let text = match sql {
-        Sql::Sqlite(_) => "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migration'",
-        Sql::Postgres(_) => "SELECT 1 WHERE to_regclass('migration') IS NOT NULL",
-    };
-    sql.exists(text, &[])
-}
-
-fn version(sql: &Sql<'_>) -> Result<i64> {
-    Ok(sql.first("SELECT COALESCE(MAX(id), 0) FROM migration", &[], |row| row.int(0))?.unwrap_or(0))
+fn apply(sql: &Sql<'_>, migration: &Migration, now: Timestamp) -> Result<()> {
+    sql.batch(migration.text)?;
+    record(sql, migration.id, now)
 }
 
 /// Rejects data that was created in the other mode.
@@ -252,26 +259,4 @@ pub(super) fn check_mode(sql: &Sql<'_>, wanted: Mode) -> Result<(), MigrateError
     let found = sql.first("SELECT mode FROM desk", &[], |row| row.text(0))?;
     let found = found.ok_or_else(|| StoreError::damaged("the database does not record its mode"))?;
     if found == wanted.name() { Ok(()) } else { Err(MigrateError::Mode { found, wanted }) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn migrations_are_numbered_without_gaps() {
-        assert!(MIGRATIONS.iter().map(|migration| migration.id).eq(1..=newest_version()));
-        assert_eq!(MIGRATIONS.len(), MIGRATION_FILES.files().count());
-    }
-
-    #[test]
-    fn a_migration_that_builds_an_index_does_nothing_else() {
-        for Migration { text, .. } in MIGRATIONS.iter().filter(|migration| migration.is_index) {
-            let statement = text.lines().find(|line| !line.starts_with("--")).unwrap_or_default();
-            assert_eq!(text.matches(';').count(), 1);
-            let (name, concurrent) = concurrent(text);
-            assert!(statement.starts_with(&format!("CREATE INDEX {name} ON ")), "{name}");
-            assert!(concurrent.starts_with(&format!("CREATE INDEX CONCURRENTLY {name} ON ")), "{concurrent}");
-        }
-    }
 }

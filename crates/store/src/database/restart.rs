@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use deskpass_core::Timestamp;
 
+use super::migrate;
 use super::postgres::{self, PostgresConnection};
 use super::sqlite::Sqlite;
 use super::{Location, Mode, OpenError, Sql, Tx};
 use crate::cache::{Cache, Freshness};
 use crate::login_log::{is_own_key, restart_chains};
-use crate::{LogEntry, Result};
+use crate::{LogEntry, Result, StoreError};
 
 /// Whether a log may be restarted with the key that it was written with. That hides changes which the key can still show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,11 @@ pub async fn restart_log(
 }
 
 fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp, same_key: SameKey) -> Result<bool> {
+    // Rows of a later version may have columns that this program does not know and would leave out of the hashes.
+    let (found, known) = (migrate::schema_version(tx)?, migrate::newest_version());
+    if found > known {
+        return Err(StoreError::unavailable(&OpenError::Newer { found, known }));
+    }
     // In the transaction and after the migrations, so that the rows that are checked are those that are restarted.
     if same_key == SameKey::Refuse && is_own_key(tx, &entry.key)? {
         return Ok(false);

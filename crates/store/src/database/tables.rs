@@ -6,8 +6,8 @@ use super::sqlite::SqliteConnection;
 use super::{Sql, SqlValue};
 use crate::Result;
 
-/// The tables that a backup leaves out: they describe the running nodes, or are the same in every database.
-const NOT_IN_BACKUP: [&str; 3] = ["chore", "journal", "role"];
+/// The tables that a backup leaves out: they describe the running nodes or the tables, or are the same in every database.
+const NOT_IN_BACKUP: [&str; 4] = ["chore", "journal", "migration", "role"];
 
 /// A table.
 #[derive(Debug)]

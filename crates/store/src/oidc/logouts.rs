@@ -50,6 +50,9 @@ pub(super) const DUE_CLIENTS: &str = "WITH RECURSIVE waiting (id) AS (SELECT MIN
 pub(super) const DUE_OF_CLIENT: &str =
     "SELECT sid FROM oidc_logout WHERE client_id = $1 AND due_at <= $2 ORDER BY due_at, sid LIMIT $3";
 
+/// The rows that were not delivered for the longest time.
+pub(super) const OLDEST_PENDING: &str = "SELECT client_id, at, status FROM oidc_logout ORDER BY at, sid LIMIT $1";
+
 const POSTPONE: &str = "UPDATE oidc_logout SET due_at = $3, tries = tries + 1, status = $4 WHERE sid = $1 AND at = $2";
 
 /// The most rows that are counted.
@@ -96,9 +99,8 @@ impl Store {
 
     /// The ends of sessions that are not delivered yet, by client; counting stops at ten thousand.
     pub async fn pending_logouts(&self) -> Result<Vec<LogoutBacklog>> {
-        let text = "SELECT client_id, at, status FROM oidc_logout ORDER BY at, sid LIMIT $1";
         let read = |row: &Row<'_>| Ok((row.text(0)?, row.timestamp(1)?, row.text(2)?));
-        let pending = self.database.read(move |sql| sql.rows(text, &args![MAX_COUNTED], read)).await?;
+        let pending = self.database.read(move |sql| sql.rows(OLDEST_PENDING, &args![MAX_COUNTED], read)).await?;
         let mut clients = BTreeMap::<String, LogoutBacklog>::new();
         for (client_id, at, status) in pending {
             let none =

@@ -5,6 +5,7 @@ mod clock;
 mod data_platform;
 mod fixture;
 mod keys;
+mod live_migration;
 mod pages;
 mod properties;
 mod pruning;

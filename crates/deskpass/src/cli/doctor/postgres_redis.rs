@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_store::{PostgresStatus, RedisStatus, StoreError, inspect_postgres, inspect_redis};
+use deskpass_store::{PostgresStatus, RedisStatus, SchemaFit, StoreError, inspect_postgres, inspect_redis};
 use tokio::time::timeout;
 
 use super::report::{Bilingual, Check, Finding, Report, bilingual};
@@ -120,20 +120,22 @@ fn too_old<T>(name: &str, found: &str, wanted: &str) -> Finding<T> {
 }
 
 fn tables(status: &PostgresStatus) -> Finding {
-    let PostgresStatus { tables, known, .. } = status;
-    match tables {
-        0 => Finding::ok("none yet; the first start creates them", "尚未创建，首次启动时创建"),
-        _ if tables == known => {
-            Finding::ok(format!("up to date (version {tables})"), format!("已是最新（版本 {tables}）"))
-        }
-        _ if tables < known => Finding::ok(
-            format!("version {tables}, the latest is {known}; `deskpass migrate` or the next start upgrades them"),
-            format!("版本 {tables}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
+    let known = status.known;
+    match status.tables {
+        SchemaFit::Older(0) => Finding::ok("none yet; the first start creates them", "尚未创建，首次启动时创建"),
+        SchemaFit::Same => Finding::ok(format!("up to date (version {known})"), format!("已是最新（版本 {known}）")),
+        SchemaFit::Older(found) => Finding::ok(
+            format!("version {found}, the latest is {known}; `deskpass migrate` or the next start upgrades them"),
+            format!("版本 {found}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
         ),
-        _ => Finding::bad(
+        SchemaFit::Compatible(found) => Finding::ok(
+            format!("version {found} of a newer deskpass, which this deskpass (version {known}) can use"),
+            format!("版本 {found}，由新版 deskpass 升级；本程序（版本 {known}）可以使用"),
+        ),
+        SchemaFit::Newer { found, .. } => Finding::bad(
             bilingual(
-                format!("the tables have version {tables}, and this deskpass supports versions up to {known}"),
-                format!("表版本为 {tables}，本程序最高支持 {known}"),
+                format!("the tables have version {found}, and this deskpass supports versions up to {known}"),
+                format!("表版本为 {found}，本程序最高支持 {known}"),
             ),
             bilingual("use the newer deskpass that wrote them", "请使用写入该数据的新版 deskpass"),
         ),

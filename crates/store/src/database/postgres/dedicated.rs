@@ -8,13 +8,15 @@ use tokio::time::Instant;
 use super::PostgresSettings;
 use super::address::PostgresAddress;
 use super::connection::{ConnectionHealth, PostgresConnection};
-use crate::database::{Mode, OpenError, Sql, migrate};
+use crate::database::migrate::{self, MigrateError};
+use crate::database::{Mode, OpenError, Sql};
 use crate::{ChainKeys, Result, StoreError};
 
 /// The connect timeout. It is long, because no request waits for this work.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The number of migration attempts, and the delay between them, in which other connections can use the tables.
-const MIGRATION_ATTEMPTS: usize = 10;
+/// How long a migration is tried while other transactions use the tables that it changes, and the delay between two attempts, in which
+/// others can use the tables. It is several times as long as an attempt blocks them.
+const MIGRATION_RETRY_LIMIT: Duration = Duration::from_mins(2);
 const MIGRATION_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// The timeout of migrations and copies, including the wait for other nodes that migrate.
 const MAINTENANCE_TIMEOUT: Duration = Duration::from_hours(10);
@@ -27,25 +29,45 @@ pub(super) async fn run_migrations(
 ) -> Result<(), OpenError> {
     let server = address.to_string();
     let failed = |error| OpenError::Server { server: server.clone(), error };
-    let outcome = run_on(address, move |connection| {
-        retry_on_conflict(connection, || migrate::run(&Sql::Postgres(connection), mode, now, key.as_ref()))
-    });
+    let outcome = run_on(address, move |connection| migrate_all(connection, mode, now, key.as_ref()));
     let instead = "choose another database with store.url";
     outcome.await.map_err(failed)?.map_err(|error| error.into_open_error(&server, instead, failed))
 }
 
-/// Retries while another transaction uses the tables that change.
-fn retry_on_conflict<T>(connection: &PostgresConnection, attempt: impl Fn() -> T) -> T {
-    let mut outcome = attempt();
-    for _ in 1..MIGRATION_ATTEMPTS {
-        if connection.health() != ConnectionHealth::Conflict {
-            break;
+/// Runs the missing migrations, each of them with a time limit of its own for retries.
+fn migrate_all(
+    connection: &PostgresConnection,
+    mode: Mode,
+    now: Timestamp,
+    key: Option<&ChainKeys>,
+) -> Result<(), MigrateError> {
+    while retry_on_conflict(connection, || migrate::step(&Sql::Postgres(connection), mode, now, key))? {}
+    Ok(())
+}
+
+/// Retries a step while other transactions use the tables that it changes.
+fn retry_on_conflict(
+    connection: &PostgresConnection,
+    step: impl Fn() -> Result<bool, MigrateError>,
+) -> Result<bool, MigrateError> {
+    let (began, mut is_first) = (Instant::now(), true);
+    loop {
+        let error = match step() {
+            Err(MigrateError::Store(error)) if connection.health() == ConnectionHealth::Conflict => error,
+            outcome => return outcome,
+        };
+        if began.elapsed() >= MIGRATION_RETRY_LIMIT {
+            let why =
+                "a long transaction uses the tables, such as a backup or `deskpass audit verify`; try again after it";
+            return Err(StoreError::unavailable(&format!("{error}: {why}")).into());
+        }
+        if is_first {
+            tracing::info!("waiting for transactions that use the tables which a migration changes");
+            is_first = false;
         }
         std::thread::sleep(MIGRATION_RETRY_DELAY);
         connection.reset_for(Instant::now() + MAINTENANCE_TIMEOUT);
-        outcome = attempt();
     }
-    outcome
 }
 
 /// Runs long work on a dedicated connection, after the migrations.

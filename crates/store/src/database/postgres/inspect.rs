@@ -5,7 +5,7 @@ use deskpass_core::Timestamp;
 use super::PostgresSettings;
 use super::address::PostgresAddress;
 use super::dedicated::run_on;
-use crate::database::{Sql, migrate};
+use crate::database::{SchemaFit, Sql, migrate};
 use crate::{Result, StoreError};
 
 /// The status of a PostgreSQL server.
@@ -17,8 +17,8 @@ pub struct PostgresStatus {
     pub read_only: bool,
     /// Whether the connection is encrypted.
     pub encrypted: bool,
-    /// The schema version; 0 when there are no tables.
-    pub tables: i64,
+    /// How the version of the tables fits this program.
+    pub tables: SchemaFit,
     /// The newest schema version that this program knows.
     pub known: i64,
     /// The time by the server's clock.
@@ -44,7 +44,7 @@ fn inspect(sql: &Sql<'_>) -> Result<PostgresStatus> {
         CASE WHEN pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' THEN 1 ELSE 0 END,
         (SELECT COUNT(*) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl),
         (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
-    let (known, tables) = (migrate::newest_version(), migrate::schema_version(sql)?);
+    let (known, tables) = (migrate::newest_version(), migrate::schema_fit(sql)?);
     let status = sql.first(text, &[], |row| {
         let version = u32::try_from(row.int(0)?).unwrap_or_default();
         let (read_only, encrypted, now) = (row.int(1)? == 1, row.int(2)? == 1, row.timestamp(3)?);

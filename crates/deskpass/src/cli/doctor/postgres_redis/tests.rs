@@ -13,7 +13,8 @@ fn address() -> PostgresUrl {
 }
 
 fn healthy() -> PostgresStatus {
-    PostgresStatus { version: 150_004, read_only: false, encrypted: true, tables: 2, known: 2, now: NOW }
+    let tables = SchemaFit::Same;
+    PostgresStatus { version: 150_004, read_only: false, encrypted: true, tables, known: 2, now: NOW }
 }
 
 /// The report on PostgreSQL, which never contains the password.
@@ -49,14 +50,16 @@ fn an_unsuitable_database_is_reported() {
 #[test]
 fn tables_are_compared_with_what_this_program_knows() {
     let of = |tables| format!("{:?}", tables_of(tables));
-    says(&of(0), "Good", &["none yet", "尚未创建"]);
-    says(&of(1), "Good", &["version 1, the latest is 2", "deskpass migrate"]);
-    says(&of(2), "Good", &["up to date (version 2)", "已是最新"]);
-    says(&of(3), "Bad", &["the tables have version 3", "newer deskpass", "最高支持 2"]);
+    says(&of(SchemaFit::Older(0)), "Good", &["none yet", "尚未创建"]);
+    says(&of(SchemaFit::Older(1)), "Good", &["version 1, the latest is 2", "deskpass migrate"]);
+    says(&of(SchemaFit::Same), "Good", &["up to date (version 2)", "已是最新"]);
+    says(&of(SchemaFit::Compatible(3)), "Good", &["version 3 of a newer deskpass", "(version 2) can use", "可以使用"]);
+    let newer = SchemaFit::Newer { found: 3, known: 2 };
+    says(&of(newer), "Bad", &["the tables have version 3", "newer deskpass", "最高支持 2"]);
 }
 
-fn tables_of(version: i64) -> Finding {
-    tables(&PostgresStatus { tables: version, ..healthy() })
+fn tables_of(tables_found: SchemaFit) -> Finding {
+    tables(&PostgresStatus { tables: tables_found, ..healthy() })
 }
 
 #[test]
