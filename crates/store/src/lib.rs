@@ -67,9 +67,9 @@ pub use database::{
 };
 pub use deny_list::EndReason;
 pub use directory::{
-    DepartmentFilter, DisableOutcome, DueRole, GrantUntilOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter,
-    PeopleOrder, PeoplePage, PeopleSelection, RevokeOutcome, RoleOrigin, RuleEvaluation, RuleRolesOutcome, RuleSubject,
-    SetEmailOutcome, SetRolesOutcome, SubjectPage,
+    DepartmentFilter, DisableOutcome, DueRole, GrantUntilOutcome, ListedPerson, NewEmployee, PageStart, PeopleCount,
+    PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection, RevokeOutcome, RoleOrigin, RuleEvaluation,
+    RuleRolesOutcome, RuleSubject, SetEmailOutcome, SetRolesOutcome, SubjectPage,
 };
 pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};
