@@ -49,9 +49,9 @@ use crate::statistics::StatisticsBuffer;
 
 pub use access_rules::{AccessRules, ServiceKey};
 pub use agents::{
-    Agent, AgentSelection, AttemptKind, Device, DeviceBinding, ListedAgent, NewPassword, Notice, NoticeAbout,
-    NoticeSubject, PartialSessionLookup, PartialSessionRecord, PasswordPrecondition, PendingDevice, StoredCredentials,
-    UsedTotpStep,
+    Agent, AgentPage, AgentSelection, AttemptKind, Device, DeviceBinding, ListedAgent, NewPassword, Notice,
+    NoticeAbout, NoticeSubject, PartialSessionLookup, PartialSessionRecord, PasswordPrecondition, PendingDevice,
+    StoredCredentials, UsedTotpStep,
 };
 pub use backup_file::{BackupFileError, BackupHeader, BackupPassword, KeyDerivation};
 pub use cache::{CachedPerson, Invalidation, SessionWithPerson};

@@ -5,8 +5,9 @@ use std::net::IpAddr;
 
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, LoginMethod, Operation, Reference, Resource, Role, Timestamp};
 use deskpass_store::{
-    AgentSelection, AuditEvent, DepartmentFilter, InvalidCursor, ListedAgent, ListedPerson, LogFilter, LogPage, LogRow,
-    PageStart, PeopleCount, PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection, SessionFilter, SessionPage,
+    AgentPage, AgentSelection, AuditEvent, DepartmentFilter, InvalidCursor, ListedAgent, ListedPerson, LogFilter,
+    LogPage, LogRow, PageStart, PeopleCount, PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection, SessionFilter,
+    SessionPage,
 };
 
 use super::AccessScope;
@@ -121,7 +122,7 @@ impl Auth {
         which: AgentSelection,
         after: Option<EmployeeKey>,
         limit: i64,
-    ) -> Result<Vec<ListedAgent>, Error> {
+    ) -> Result<AgentPage, Error> {
         Ok(self.store.agents(which, after, limit, self.clock.now()).await?)
     }
 
