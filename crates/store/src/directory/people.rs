@@ -160,7 +160,7 @@ fn count(
     let query = PeopleSql::count(filter, entries.saturating_add(1), selective)?;
     let counted = sql.first(&query.text, &query.values, |row| Ok((row.int(0)?, row.int(1)?)))?;
     let (scanned, people) = counted.unwrap_or_default();
-    Ok(PeopleCount { count: people.min(at_most), exact: scanned <= entries && people <= at_most })
+    Ok(PeopleCount { count: people.min(at_most).min(entries), exact: scanned <= entries && people <= at_most })
 }
 
 /// The people with these keys, by key.
