@@ -88,8 +88,8 @@ pub use people::{Chore, ClaimedEvent, Leaving, LeftOutcome, ReceivedEvent, Recep
 pub use platform_directory::{DirectoryChange, DirectoryTree, KnownDepartment, KnownTagMember, MemberDepartments};
 pub use seal::{Seal, SealError};
 pub use sessions::{
-    BeginOutcome, EndedBatch, EndedByRestore, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup,
-    SessionPage, SessionSelection, SignInNetwork,
+    BeginOutcome, EndedBatch, EndedByRestore, ListedSession, NewSession, Precondition, RoleLockout, SessionFilter,
+    SessionLookup, SessionPage, SessionSelection, SignInNetwork,
 };
 pub use shared::{
     Bus, DeliveryCount, DeliveryQuery, EphemeralStore, Expiring, FreshMessages, IncomingMessages, Lease, LimitSubject,
