@@ -21,7 +21,7 @@ pub struct StoreError {
 pub enum StoreErrorKind {
     /// The database does not respond or does not accept writes.
     Unavailable,
-    /// The queue of writes is full.
+    /// The queue of writes is full, or all connections to the database are busy.
     Overloaded,
     /// A record cannot be read.
     Damaged,
@@ -112,7 +112,12 @@ impl From<tokio_postgres::Error> for StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        let remedy = error.sqlite_error_code().and_then(Remedy::of);
+        let code = error.sqlite_error_code();
+        // Only a deadline interrupts a statement.
+        if code == Some(ErrorCode::OperationInterrupted) {
+            return Self::timed_out();
+        }
+        let remedy = code.and_then(Remedy::of);
         Self { remedy, ..Self::new(StoreErrorKind::Unavailable, error.to_string()) }
     }
 }
