@@ -56,6 +56,15 @@ async fn lists_are_tried_before_they_are_saved() {
     assert_eq!(office.get(PATH).await["agent"], json!(["10.0.0.0/8"]));
     browser.wait_until("document.querySelector('#list-admin').value === '10.0.0.0/8\\n127.0.0.1/32'").await;
     office.is_sound("networks").await;
+
+    // Of very many sessions, not all are checked.
+    office.app.add_sessions(20_000);
+    browser.type_into("#list-user", "10.0.0.0/8").await;
+    browser.click("#try").await;
+    browser.wait_for("#not-all-checked").await;
+    let shown = browser.text("#outcome").await;
+    assert!(shown.contains("User: at least ") && shown.contains("too many sessions to check all"), "{shown}");
+    office.is_sound("very many sessions").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,7 +7,7 @@ use deskpass_platform::PlatformKind;
 use serde_json::json;
 
 use super::{Desk, FRESH, control, synchronise};
-use crate::harness::{Client, Messenger, StoreBackend, message_text, platform_kind};
+use crate::harness::{Client, Messenger, StoreBackend, message_text, platform_kind, until};
 use crate::notices::{inbox, settled};
 
 /// More than the period of the re-check.
@@ -146,9 +146,22 @@ on_every_store! {
     async fn a_session_without_the_mark_is_found() {
         let mut desk = Desk::without_events().await;
         desk.client.sign_in_by_phone("user01").await;
+        // The service looks for them when it starts.
+        let state = || desk.app.query("SELECT state FROM chore WHERE name = 'recheck'");
+        until("people with sessions are marked", async || state().iter().any(|state| state.contains("marked_at"))).await;
         desk.app.query("UPDATE employee SET watched = 0");
         assert_eq!(desk.recheck().await, 0);
-        Box::pin(desk.app.auth().watch_people_with_sessions()).await.unwrap();
+        let marked = async || {
+            Box::pin(desk.app.auth().watch_people_with_sessions()).await.unwrap();
+            desk.app.query("SELECT count(*) FROM employee WHERE watched = 1")
+        };
+        assert_eq!(marked().await, ["0"], "all nodes do it once an hour");
+        desk.app.clock.advance(LATER);
+        let lease = desk.app.auth().clock.now() + Duration::from_mins(10);
+        desk.app.query(&format!("UPDATE chore SET until = {} WHERE name = 'recheck'", lease.millis()));
+        assert_eq!(marked().await, ["0"], "another node is at it");
+        desk.app.query("UPDATE chore SET until = 0 WHERE name = 'recheck'");
+        assert_eq!(marked().await, ["1"]);
         assert_eq!(desk.recheck().await, 1);
     }
 

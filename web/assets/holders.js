@@ -10,7 +10,7 @@ learn({
   holders_none: ['None.', '无。'],
   people_count: ['{count} people', '{count} 人'],
   person_count: ['1 person', '1 人'],
-  people_over: ['more than {count} people', '超过 {count} 人'],
+  people_over: ['at least {count} people', '至少 {count} 人'],
   all_in_people: ['Show in People', '在“人员”中查看'],
   all_in_people_of: ['Show in People: {role}', '在“人员”中查看：{role}'],
 });
@@ -39,13 +39,18 @@ function holdersOf(desk, role) {
   const foot = h('div', { class: 'foot' });
   const more = async (after) => {
     fill(foot, h('p', { class: 'lead' }, say('reading')));
-    const query = new URLSearchParams({ role, page_size: FEW, ...(after && { after }) });
-    const answer = await desk.get(`/api/admin/roles/user-roles?${query}`);
-    if (answer.code !== 0) {
-      fill(foot, refused(answer, () => more(after)));
-      return;
-    }
-    const { items, next } = answer.data;
+    let [answer, next] = [null, after];
+    // A page can have nobody, and a next page.
+    do {
+      const query = new URLSearchParams({ role, page_size: FEW, ...(next && { after: next }) });
+      answer = await desk.get(`/api/admin/roles/user-roles?${query}`);
+      if (answer.code !== 0) {
+        fill(foot, refused(answer, () => more(after)));
+        return;
+      }
+      next = answer.data.next;
+    } while (next && !answer.data.items.length);
+    const { items } = answer.data;
     count.textContent = counted(answer.data);
     names.append(...items.map(person));
     const [first] = [...names.children].slice(-items.length);
@@ -67,6 +72,6 @@ const person = ({ employee_id, name, department }) =>
     h('small', {}, [name && employee_id, department].filter(Boolean).join(' · ')));
 
 function counted({ total, total_exact }) {
-  if (!total_exact) return say('people_over', { count: total });
+  if (!total_exact) return total ? say('people_over', { count: total }) : '';
   return total === 1 ? say('person_count') : say('people_count', { count: total });
 }

@@ -17,8 +17,14 @@ learn({
   ],
   add_me: ['Add {address} to the list', '将 {address} 加入名单'],
   no_lockout: ['No session is affected.', '没有会话会受影响。'],
+  no_lockout_found: ['None of the checked sessions is affected.', '已检查的会话均不受影响。'],
+  not_all_checked: [
+    'There are too many sessions to check all of them: more may be affected.',
+    '会话过多，未全部检查：可能有更多会话受影响。',
+  ],
   out_of: ['{role}: {count} sessions will stop working', '{role}：{count} 个会话将无法继续使用'],
   out_of_one: ['{role}: 1 session will stop working', '{role}：1 个会话将无法继续使用'],
+  out_of_least: ['{role}: at least {count} sessions will stop working', '{role}：至少 {count} 个会话将无法继续使用'],
   out_hint: ['Based on the address at sign-in; users who changed networks since then may be elsewhere.', '按登录时的地址判断；之后更换过网络的用户可能不在该地址。'],
   out_more: ['and {count} more', '另有 {count} 个'],
   seen: ['last seen', '最近活动'],
@@ -37,13 +43,17 @@ learn({
  */
 export function outcome({ you, roles }, { elsewhere, unchanged, reload, save, addMe }) {
   const out = roles.filter(({ sessions }) => sessions > 0);
+  const complete = roles.every(({ sessions_exact }) => sessions_exact);
   const blanks = { address: you.ip_address, role: sayOr(you.role) };
   const button = (id, text, onclick) => h('button', { class: `button small ${id === 'save' ? 'main' : ''}`, id, onclick }, text);
   const result = panel(say('trial'), { id: 'outcome' },
     you.shut_out
       ? [h('p', { class: 'refusal' }, say('you_out', blanks)), button('add-me', say('add_me', blanks), addMe)]
       : h('p', {}, say('you_stay', blanks)),
-    out.length ? [out.map(ofRole), h('p', { class: 'hint' }, say('out_hint'))] : h('p', {}, say('no_lockout')),
+    out.length
+      ? [out.map(ofRole), h('p', { class: 'hint' }, say('out_hint'))]
+      : h('p', {}, say(complete ? 'no_lockout' : 'no_lockout_found')),
+    !complete && h('p', { class: 'warning', id: 'not-all-checked' }, say('not_all_checked')),
     elsewhere && [h('p', { class: 'warning' }, say('lists_elsewhere')), button('theirs', say('lists_reload'), reload)],
     unchanged && h('p', { class: 'lead' }, say('nothing_changed')),
     !unchanged && !you.shut_out && button('save', say('save_lists'), save));
@@ -70,10 +80,11 @@ function person({ name, employee_id, ip_address, last_seen_at, count }) {
   return h('li', {}, name || employee_id, h('small', {}, facts, last_seen_at && [` · ${say('seen')} `, moment(last_seen_at)]));
 }
 
-function ofRole({ role, sessions, shut_out }) {
+function ofRole({ role, sessions, sessions_exact, shut_out }) {
   const blanks = { role: sayOr(role), count: sessions };
+  const exactly = sessions === 1 ? 'out_of_one' : 'out_of';
   return h('section', { 'data-role': role, class: 'shut-out' },
-    h('h3', {}, say(sessions === 1 ? 'out_of_one' : 'out_of', blanks)),
+    h('h3', {}, say(sessions_exact ? exactly : 'out_of_least', blanks)),
     h('ul', { class: 'names' }, together(shut_out).map(person)),
     sessions > shut_out.length && h('p', { class: 'lead' }, say('out_more', { count: sessions - shut_out.length })));
 }

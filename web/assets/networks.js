@@ -26,6 +26,7 @@ learn({
     '将更改以下角色的名单：{roles}。立即生效，对已登录的用户同样有效。',
   ],
   save_shuts_out: ['Sessions that will stop working: {count}.', '将有 {count} 个会话无法继续使用。'],
+  save_shuts_out_least: ['Sessions that will stop working: at least {count}.', '将有至少 {count} 个会话无法继续使用。'],
 });
 
 const PATH = '/api/admin/ip-rules';
@@ -115,7 +116,8 @@ function explain(view, answer) {
 async function save(view, lists, { roles }) {
   const count = roles.reduce((sum, { sessions }) => sum + sessions, 0);
   const named = changed(view).map(sayOr).join(say('comma'));
-  const losses = count > 0 ? say('space') + say('save_shuts_out', { count }) : '';
+  const losing = roles.every(({ sessions_exact }) => sessions_exact) ? 'save_shuts_out' : 'save_shuts_out_least';
+  const losses = count > 0 ? say('space') + say(losing, { count }) : '';
   const text = say('save_text', { roles: named }) + losses;
   const asked = { title: say('save_lists'), text, action: say('save_lists'), danger: count > 0 };
   const done = await view.desk.risky({ method: 'PUT', path: PATH, body: lists, ...asked });

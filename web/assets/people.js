@@ -18,7 +18,7 @@ learn({
   sort_last_login: ['Latest sign-in first', '最近登录优先'],
   people_total: ['{n} people', '共 {n} 人'],
   people_one: ['1 person', '共 1 人'],
-  people_many: ['More than {n} people', '超过 {n} 人'],
+  people_many: ['At least {n} people', '至少 {n} 人'],
   no_match: ['No one matches. Try the beginning of a name, or fewer filters.', '没有符合条件的人员。请尝试姓名的开头，或减少筛选条件。'],
   last_sign_in: ['Last sign-in', '最近登录'],
   never: ['never', '从未'],
@@ -68,7 +68,8 @@ function queryOf(form, after) {
 
 function howMany({ total, total_exact }) {
   const n = total.toLocaleString(language);
-  if (!total_exact) return say('people_many', { n });
+  // Only the first candidates are counted, and perhaps none of them matches.
+  if (!total_exact) return total ? say('people_many', { n }) : '';
   return total === 1 ? say('people_one') : say('people_total', { n });
 }
 

@@ -23,7 +23,7 @@ use crate::{ActiveUser, Auth, Error, Refusal, TokenHolder};
 
 pub use access_scope::AccessScope;
 pub use agents::{DeviceReset, PasswordReset};
-pub use ip_rules::{AllowListPreview, RoleLockout};
+pub use ip_rules::AllowListPreview;
 pub use keys::{KeyStatus, KeyUse, ResealedBatch};
 pub use oidc_clients::{ListedOidcClient, NewOidcClient};
 pub use queries::{LogQuery, PeopleQuery, PeopleResult, SessionQuery};

@@ -55,8 +55,7 @@ use tokio::sync::Notify;
 
 pub use admin::{
     AccessScope, Administrator, AllowListPreview, DeviceReset, KeyStatus, KeyUse, ListedOidcClient, LogQuery,
-    NewOidcClient, NewServiceKey, PasswordReset, PeopleQuery, PeopleResult, ResealedBatch, RoleLockout, RoleRules,
-    SessionQuery,
+    NewOidcClient, NewServiceKey, PasswordReset, PeopleQuery, PeopleResult, ResealedBatch, RoleRules, SessionQuery,
 };
 pub use agent::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
 pub use anonymous_refusals::AnonymousRefusals;

@@ -13,6 +13,7 @@ mod rule_tags;
 mod stored_change;
 mod synchronise;
 mod timed_roles;
+mod watch;
 
 pub use events::EventError;
 pub(crate) use leaver::{refusal_of, token_problem};

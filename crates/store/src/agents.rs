@@ -19,5 +19,4 @@ pub(crate) use moving::{end_credentials, has_credentials, move_record, require_c
 pub use notice::{Notice, NoticeAbout, NoticeSubject};
 pub use partial_session::{PartialSessionLookup, PartialSessionRecord};
 pub use password::{NewPassword, PasswordPrecondition};
-pub(crate) use record::list_statements;
-pub use record::{Agent, AgentSelection, ListedAgent};
+pub use record::{Agent, AgentPage, AgentSelection, ListedAgent};

@@ -25,8 +25,8 @@ use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 pub use email::SetEmailOutcome;
 pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleSelection};
-pub use people::PeoplePage;
-pub(crate) use people::is_selective;
+pub(crate) use people::{MAX_SCANNED_ENTRIES, is_selective};
+pub use people::{PeopleCount, PeoplePage};
 pub use person::ListedPerson;
 pub(crate) use person::{administrators, find, lock_out_leaver};
 pub(crate) use query::PeopleSql;

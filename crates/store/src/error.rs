@@ -24,7 +24,7 @@ pub enum StoreErrorKind {
     Unavailable,
     /// The database did not say whether it has committed. The change may have been made, or may be made soon.
     OutcomeUnknown,
-    /// The queue of writes is full.
+    /// The queue of writes is full, or all connections to the database are busy.
     Overloaded,
     /// A record cannot be read.
     Damaged,
@@ -131,7 +131,12 @@ impl From<tokio_postgres::Error> for StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        let remedy = error.sqlite_error_code().and_then(Remedy::of);
+        let code = error.sqlite_error_code();
+        // Only a deadline interrupts a statement.
+        if code == Some(ErrorCode::OperationInterrupted) {
+            return Self::timed_out();
+        }
+        let remedy = code.and_then(Remedy::of);
         Self { remedy, ..Self::new(StoreErrorKind::Unavailable, error.to_string()) }
     }
 }

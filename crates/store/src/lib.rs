@@ -50,9 +50,9 @@ use crate::statistics::StatisticsBuffer;
 
 pub use access_rules::{AccessRules, ServiceKey};
 pub use agents::{
-    Agent, AgentSelection, AttemptKind, Device, DeviceBinding, ListedAgent, NewPassword, Notice, NoticeAbout,
-    NoticeSubject, PartialSessionLookup, PartialSessionRecord, PasswordPrecondition, PendingDevice, StoredCredentials,
-    UsedTotpStep,
+    Agent, AgentPage, AgentSelection, AttemptKind, Device, DeviceBinding, ListedAgent, NewPassword, Notice,
+    NoticeAbout, NoticeSubject, PartialSessionLookup, PartialSessionRecord, PasswordPrecondition, PendingDevice,
+    StoredCredentials, UsedTotpStep,
 };
 pub use backup_file::{BackupFileError, BackupHeader, BackupPassword, KeyDerivation};
 pub use cache::{CachedPerson, Invalidation, SessionWithPerson};
@@ -68,9 +68,9 @@ pub use database::{
 };
 pub use deny_list::EndReason;
 pub use directory::{
-    DepartmentFilter, DisableOutcome, DueRole, GrantUntilOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter,
-    PeopleOrder, PeoplePage, PeopleSelection, RevokeOutcome, RoleOrigin, RuleEvaluation, RuleRolesOutcome, RuleSubject,
-    SetEmailOutcome, SetRolesOutcome, SubjectPage,
+    DepartmentFilter, DisableOutcome, DueRole, GrantUntilOutcome, ListedPerson, NewEmployee, PageStart, PeopleCount,
+    PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection, RevokeOutcome, RoleOrigin, RuleEvaluation,
+    RuleRolesOutcome, RuleSubject, SetEmailOutcome, SetRolesOutcome, SubjectPage,
 };
 pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};
@@ -89,8 +89,8 @@ pub use people::{Chore, ClaimedEvent, Leaving, LeftOutcome, ReceivedEvent, Recep
 pub use platform_directory::{DirectoryChange, DirectoryTree, KnownDepartment, KnownTagMember, MemberDepartments};
 pub use seal::{Seal, SealError};
 pub use sessions::{
-    BeginOutcome, EndedBatch, EndedByRestore, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup,
-    SessionPage, SessionSelection, SignInNetwork,
+    BeginOutcome, EndedBatch, EndedByRestore, ListedSession, NewSession, Precondition, RoleLockout, SessionFilter,
+    SessionLookup, SessionPage, SessionSelection, SignInNetwork,
 };
 pub use shared::{
     Bus, DeliveryCount, DeliveryQuery, EphemeralStore, Expiring, FreshMessages, IncomingMessages, Lease, LimitSubject,

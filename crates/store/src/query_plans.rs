@@ -3,35 +3,38 @@
 use std::collections::HashMap;
 
 use crate::database::{Row, Sql, SqlValue, in_snapshot};
-use crate::directory::{PeopleSql, is_selective};
+use crate::directory::{MAX_SCANNED_ENTRIES, PeopleSql, is_selective};
 use crate::login_log::page_statements;
 use crate::sessions::SessionWalk;
-use crate::{Cursor, PageStart, PeopleFilter, Result, SessionFilter, Store, agents, oidc, people, sweep};
+use crate::{Cursor, PeopleFilter, Result, SessionFilter, Store, oidc, people, sweep};
 
 impl Store {
-    /// The plans for selecting the people of a page, and for reading those people and their roles.
+    /// The plans for selecting the next `step` entries of a list of people, and for reading as many people and their roles.
     #[doc(hidden)]
-    pub async fn people_plans(&self, filter: PeopleFilter, at: PageStart, limit: usize) -> Result<[String; 3]> {
-        let keys: Vec<_> = (0..limit).map(|number| format!("person{number}")).collect();
-        self.database
-            .read(move |sql| {
-                let page = PeopleSql::page(&filter, &at, limit, is_selective(sql, &filter)?)?;
+    pub async fn people_plans(&self, filter: PeopleFilter, from: Option<Cursor>, step: usize) -> Result<[String; 3]> {
+        let keys: Vec<_> = (0..step).map(|number| format!("person{number}")).collect();
+        let plans = move |sql: &Sql<'_>| {
+            in_snapshot(sql, |sql| {
+                let selective = is_selective(sql, &filter, MAX_SCANNED_ENTRIES)?;
+                let batch = PeopleSql::batch(&filter, from.as_ref(), step, selective)?;
                 let (people, roles) = (PeopleSql::people(&filter.corp, &keys), PeopleSql::roles(&filter.corp, &keys));
                 let plan = |query: PeopleSql| plan(sql, &query.text, &query.values);
-                Ok([plan(page)?, plan(people)?, plan(roles)?])
+                Ok([plan(batch)?, plan(people)?, plan(roles)?])
             })
-            .await
+        };
+        self.database.read(plans).await
     }
 
-    /// The plan for counting people.
+    /// The plan for counting people among so many entries.
     #[doc(hidden)]
-    pub async fn count_plan(&self, filter: PeopleFilter, at_most: i64) -> Result<String> {
-        self.database
-            .read(move |sql| {
-                let query = PeopleSql::count(&filter, at_most.saturating_add(1), is_selective(sql, &filter)?)?;
+    pub async fn count_plan(&self, filter: PeopleFilter, entries: i64) -> Result<String> {
+        let count = move |sql: &Sql<'_>| {
+            in_snapshot(sql, |sql| {
+                let query = PeopleSql::count(&filter, entries, is_selective(sql, &filter, MAX_SCANNED_ENTRIES)?)?;
                 plan(sql, &query.text, &query.values)
             })
-            .await
+        };
+        self.database.read(count).await
     }
 
     /// The plan for reading a page of sessions.
@@ -51,12 +54,6 @@ impl Store {
     #[doc(hidden)]
     pub async fn platform_plans(&self) -> Result<Vec<(&'static str, String)>> {
         self.database.read(|sql| plans(sql, people::statements())).await
-    }
-
-    /// The plans for reading a page of a list of agents, each with its name.
-    #[doc(hidden)]
-    pub async fn agents_plans(&self) -> Result<Vec<(&'static str, String)>> {
-        self.database.read(|sql| plans(sql, agents::list_statements())).await
     }
 
     /// The plans of the statements of the sweep, each with the name of its table.

@@ -20,6 +20,7 @@ pub(crate) use ending::end_one;
 pub(crate) use last_use::LastUseBuffer;
 pub(crate) use list::SessionWalk;
 pub use list::{ListedSession, SessionFilter, SessionPage};
+pub use lockout_preview::RoleLockout;
 pub use lookup::SessionLookup;
 pub(crate) use network::NETWORK_RETENTION;
 pub use network::SignInNetwork;

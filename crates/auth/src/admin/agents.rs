@@ -1,7 +1,7 @@
 //! Changes that an administrator makes to agents.
 
 use deskpass_core::{Digest, EmployeeId, EmployeeKey, RecoveryCode, Role, Roles, Timestamp};
-use deskpass_store::{AgentSelection, AuditEvent, ListedAgent};
+use deskpass_store::{AgentPage, AgentSelection, AuditEvent, ListedAgent};
 
 use super::Administrator;
 use crate::password::SETUP_CODE_LIFETIME;
@@ -53,11 +53,13 @@ impl Administrator<'_> {
         let (home, limit) = (self.auth.policy.home_corp.as_str(), usize::try_from(limit).unwrap_or(1));
         let after = after.map_or_else(|| self.auth.deployment_key(), |id| self.auth.resolve_key(None, id));
         let one_more = i64::try_from(limit).unwrap_or(1) + 1;
-        let mut agents = self.auth.agents(which, Some(after), one_more).await?;
+        let AgentPage { mut agents, next } = self.auth.agents(which, Some(after), one_more).await?;
         agents.retain(|listed| listed.agent.key.corp() == home);
         let more = agents.len() > limit;
         agents.truncate(limit);
-        let next = agents.last().filter(|_| more).map(|last| last.agent.key.id().to_owned());
+        // Without one more, there is a next page if not all records of the corporation were scanned.
+        let last = if more { agents.last().map(|last| &last.agent.key) } else { next.as_ref() };
+        let next = last.filter(|last| last.corp() == home).map(|last| last.id().to_owned());
         Ok((agents, next))
     }
 

@@ -1,7 +1,7 @@
 //! Allow-lists of addresses for roles: read, preview, change.
 
-use deskpass_core::{AllowLists, ClientInfo, Networks, Role};
-use deskpass_store::{AuditEvent, ListedSession};
+use deskpass_core::{AllowLists, ClientInfo, Role};
+use deskpass_store::{AuditEvent, RoleLockout};
 use ipnet::IpNet;
 
 use super::Administrator;
@@ -18,17 +18,6 @@ pub struct AllowListPreview {
     pub roles: Vec<RoleLockout>,
 }
 
-/// The sessions that an allow-list would lock out of a role.
-#[derive(Debug)]
-pub struct RoleLockout {
-    /// The role.
-    pub role: Role,
-    /// The number of sessions in the role that began at an address outside the list.
-    pub number: u64,
-    /// Some of those sessions.
-    pub some: Vec<ListedSession>,
-}
-
 impl Administrator<'_> {
     /// The current allow-lists.
     pub async fn ip_rules(&self) -> Result<AllowLists, Error> {
@@ -40,22 +29,16 @@ impl Administrator<'_> {
     pub async fn preview_ip_rules(&self, lists: &AllowLists) -> Result<AllowListPreview, Error> {
         self.require_home_admin().await?;
         self.require_still_admin().await?;
-        let mut roles = Vec::new();
-        for role in Role::ALL {
-            roles.push(self.preview_role_lockout(role, lists.list(role)).await?);
-        }
-        Ok(AllowListPreview { you: self.would_lock_out_caller(lists), roles })
+        let (you, now) = (self.would_lock_out_caller(lists), self.auth.clock.now());
+        let roles = self.auth.store.preview_lockouts(lists.clone(), now, MAX_LISTED_SESSIONS).await?;
+        Ok(AllowListPreview { you, roles })
     }
 
     /// Previews which sessions this list would lock out of a role.
     pub async fn preview_role_lockout(&self, role: Role, list: &[IpNet]) -> Result<RoleLockout, Error> {
-        if list.is_empty() {
-            return Ok(RoleLockout { role, number: 0, some: Vec::new() });
-        }
-        let networks: Networks = list.iter().copied().collect();
-        let (number, some) =
-            self.auth.store.preview_lockout(role, networks, self.auth.clock.now(), MAX_LISTED_SESSIONS).await?;
-        Ok(RoleLockout { role, number, some })
+        let (lists, now) = (AllowLists::default().with(role, list), self.auth.clock.now());
+        let roles = self.auth.store.preview_lockouts(lists, now, MAX_LISTED_SESSIONS).await?;
+        Ok(roles.into_iter().find(|lockout| lockout.role == role).unwrap_or_else(|| RoleLockout::none(role)))
     }
 
     /// Replaces all allow-lists; `false` if they are unchanged. Refused if they would lock out the caller.

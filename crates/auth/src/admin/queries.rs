@@ -5,8 +5,9 @@ use std::net::IpAddr;
 
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, LoginMethod, Operation, Reference, Resource, Role, Timestamp};
 use deskpass_store::{
-    AgentSelection, AuditEvent, DepartmentFilter, InvalidCursor, ListedAgent, ListedPerson, LogFilter, LogPage, LogRow,
-    PageStart, PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection, SessionFilter, SessionPage,
+    AgentPage, AgentSelection, AuditEvent, DepartmentFilter, InvalidCursor, ListedAgent, ListedPerson, LogFilter,
+    LogPage, LogRow, PageStart, PeopleCount, PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection, SessionFilter,
+    SessionPage,
 };
 
 use super::AccessScope;
@@ -33,11 +34,11 @@ pub struct PeopleQuery {
 pub struct PeopleResult {
     /// The employees.
     pub people: Vec<ListedPerson>,
-    /// The cursor of the next page, if there is one.
+    /// The cursor of the next page. A page may have few employees or none, and a next page.
     pub next: Option<String>,
-    /// The total number of matches.
+    /// The number of matches that were counted.
     pub total: i64,
-    /// Whether the total is exact; otherwise there are more.
+    /// Whether these are all; otherwise there may be more.
     pub exact: bool,
 }
 
@@ -95,13 +96,8 @@ impl Auth {
             Some(Err(bad)) => return Ok(Err(bad)),
         };
         let PeoplePage { people, next } = self.store.people(filter.clone(), at, limit).await?;
-        let counted = self.store.count_people(filter, MAX_COUNTED_PEOPLE).await?;
-        Ok(Ok(PeopleResult {
-            people,
-            next,
-            total: counted.min(MAX_COUNTED_PEOPLE),
-            exact: counted <= MAX_COUNTED_PEOPLE,
-        }))
+        let PeopleCount { count: total, exact } = self.store.count_people(filter, MAX_COUNTED_PEOPLE).await?;
+        Ok(Ok(PeopleResult { people, next, total, exact }))
     }
 
     /// The corporations of all known employees.
@@ -126,7 +122,7 @@ impl Auth {
         which: AgentSelection,
         after: Option<EmployeeKey>,
         limit: i64,
-    ) -> Result<Vec<ListedAgent>, Error> {
+    ) -> Result<AgentPage, Error> {
         Ok(self.store.agents(which, after, limit, self.clock.now()).await?)
     }
 

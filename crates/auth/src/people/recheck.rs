@@ -17,7 +17,7 @@ use crate::{Auth, AuthEvent, Error, InternalError, LeaverSource, PersonCheckOutc
 
 const LOOKUPS_PER_SECOND: u32 = 5;
 /// The lease of a pass, which is renewed after each batch.
-const RECHECK_LEASE: Duration = Duration::from_mins(10);
+pub(super) const RECHECK_LEASE: Duration = Duration::from_mins(10);
 /// The most people in a pass.
 const MAX_PEOPLE_PER_PASS: u32 = 2_500;
 /// After so many people, those who left are locked and the others recorded as checked.
@@ -36,6 +36,8 @@ pub(super) struct RecheckState {
     pub(super) budget: DailyBudget,
     /// Everyone who was last checked before this time is due.
     all_before: Option<Timestamp>,
+    /// When people with sessions were last marked to be checked.
+    pub(super) marked_at: Option<Timestamp>,
 }
 
 impl RecheckState {
@@ -123,20 +125,6 @@ impl Auth {
         self.change_chore_state(Chore::Recheck, all).await?;
         self.recheck_due.notify_one();
         self.request_synchronisation().await
-    }
-
-    /// Marks everyone with a session as one to be checked. A sign-in does it, but not at a node of an earlier version.
-    pub async fn watch_people_with_sessions(&self) -> Result<(), Error> {
-        if self.policy.people.recheck_period.is_none() {
-            return Ok(());
-        }
-        let (home, mut after) = (self.policy.home_corp.as_str(), None);
-        loop {
-            after = self.store.watch_people_with_sessions(home.to_owned(), after).await?;
-            if after.is_none() {
-                return Ok(());
-            }
-        }
     }
 
     /// Whether a person who is out of range at a sign-in may be locked: many at once are more often a mistake in the application's range
@@ -309,7 +297,7 @@ impl Auth {
         Ok(())
     }
 
-    async fn recheck_state(&self) -> Result<RecheckState, Error> {
+    pub(super) async fn recheck_state(&self) -> Result<RecheckState, Error> {
         self.chore_state(Chore::Recheck).await
     }
 

@@ -129,9 +129,9 @@ async fn list(auth: &Auth) -> CommandResult {
     let (mut rows, mut after, now) = (vec![HEADING.map(str::to_owned)], None, auth.clock.now());
     loop {
         let page = auth.agents(AgentSelection::AgentsAndDevices, after, 500).await.map_err(describe_error)?;
-        rows.extend(page.iter().map(|listed| row(listed, now)));
-        match page.last() {
-            Some(last) => after = Some(last.agent.key.clone()),
+        rows.extend(page.agents.iter().map(|listed| row(listed, now)));
+        match page.next {
+            Some(next) => after = Some(next),
             None if rows.len() == 1 => {
                 return Ok("no agents; to add one: deskpass agent add EMPLOYEE".to_owned());
             }

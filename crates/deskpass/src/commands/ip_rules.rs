@@ -2,6 +2,7 @@
 
 use deskpass_auth::Auth;
 use deskpass_core::{Role, parse_network};
+use deskpass_store::RoleLockout;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
@@ -64,11 +65,30 @@ async fn set(auth: &Auth, name: &str, networks: &[String]) -> CommandResult {
     if list.is_empty() {
         return Ok(format!("{role} may be active from anywhere{already}"));
     }
-    let out = auth.operator().preview_role_lockout(role, &list).await.map_err(describe_error)?.number;
+    let out = auth.operator().preview_role_lockout(role, &list).await.map_err(describe_error)?;
     let shown: Vec<_> = list.iter().map(ToString::to_string).collect();
     Ok(format!(
-        "{role} may be active only from {}{already}\n{out} session(s) with {role} active began elsewhere and no longer work there\n\
-         to allow {role} from anywhere: deskpass ip-rule clear {role}",
-        shown.join(", ")
+        "{role} may be active only from {}{already}\n{}\nto allow {role} from anywhere: deskpass ip-rule clear {role}",
+        shown.join(", "),
+        locked_out(&out)
     ))
+}
+
+/// The number of sessions that are locked out, as a line.
+fn locked_out(RoleLockout { role, number, exact, .. }: &RoleLockout) -> String {
+    let at_least = if *exact { "" } else { "at least " };
+    format!("{at_least}{number} session(s) with {role} active began elsewhere and no longer work there")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_not_exact_is_the_least() {
+        let none = RoleLockout::none(Role::Admin);
+        assert!(locked_out(&none).starts_with("0 session(s) with admin active"));
+        let some = RoleLockout { number: 7, exact: false, ..none };
+        assert!(locked_out(&some).starts_with("at least 7 session(s) with admin active"));
+    }
 }

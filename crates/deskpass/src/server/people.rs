@@ -16,9 +16,6 @@ const EVENT_INTERVAL: Duration = Duration::from_secs(1);
 const ROLE_INTERVAL: Duration = Duration::from_millis(500);
 /// How often the tasks look for people to be checked and for a synchronisation that is due. Each node looks; one does it.
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
-/// In how many of these looks people with sessions are marked to be checked, since a node of an earlier version does not: in one of so
-/// many, beginning with the first.
-const LOOKS_PER_MARK: u32 = 60;
 /// How long a task waits after it failed, so that a store that is down is not asked without pause.
 const FAILURE_PAUSE: Duration = Duration::from_secs(2);
 
@@ -69,17 +66,10 @@ async fn end_roles(mut app: CurrentApp) {
 
 /// Checks people with sessions until it is dropped.
 async fn recheck(mut app: CurrentApp) {
-    let mut looks_until_mark = 0;
     loop {
-        if looks_until_mark == 0 {
-            looks_until_mark = LOOKS_PER_MARK;
-            if let Err(error) = app.refresh().auth.watch_people_with_sessions().await {
-                tracing::warn!(%error, "cannot look for people with sessions");
-                // Nobody else marks those who signed in before the upgrade: the next look tries again.
-                looks_until_mark = 1;
-            }
+        if let Err(error) = app.refresh().auth.watch_people_with_sessions().await {
+            tracing::warn!(%error, "cannot look for people with sessions");
         }
-        looks_until_mark -= 1;
         drop(timeout(CHECK_INTERVAL, app.auth.recheck_due.notified()).await);
         match app.refresh().auth.recheck().await {
             Ok(0) => {}

@@ -7,7 +7,7 @@ use deskpass_core::{EmployeeKey, Lockout, Role, Timestamp};
 use super::device_owner::{RecordKind, record_kind};
 use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
 use super::{Device, PendingDevice, browser};
-use crate::database::{Row, Sql, SqlValue, Tx};
+use crate::database::{Row, Sql, SqlValue, Tx, in_snapshot};
 use crate::deny_list::EndReason;
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
@@ -60,6 +60,21 @@ pub struct ListedAgent {
     pub shut_until: Option<Timestamp>,
 }
 
+/// A page of a list of agents.
+#[derive(Clone, Debug)]
+pub struct AgentPage {
+    /// The agents.
+    pub agents: Vec<ListedAgent>,
+    /// The record after which the next page continues. It may be present with few agents or none, since the scan for a page is limited.
+    pub next: Option<EmployeeKey>,
+}
+
+/// The maximum number of records scanned for a page.
+const MAX_SCANNED_RECORDS: usize = 10_000;
+
+/// The number of records scanned at once.
+const BATCH_SIZE: usize = 512;
+
 /// Which records a list has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentSelection {
@@ -84,20 +99,6 @@ const COLUMNS: &str = "SELECT a.corp_id, a.employee_key, a.role_id, a.disabled_a
     AND r.employee_key = a.employee_key), a.otp_pending_by, a.otp_setup_code_until, e.employee_id, e.name,
     COALESCE(e.disabled_at, e.left_at), a.device_only, a.code_needed
     FROM agent a JOIN employee e ON e.corp_id = a.corp_id AND e.employee_key = a.employee_key";
-
-/// Selects a page of a list.
-fn page_statement(which: AgentSelection) -> String {
-    format!(
-        "{COLUMNS} WHERE (a.corp_id, a.employee_key) > ($1, $2) AND {} ORDER BY a.corp_id, a.employee_key LIMIT $3",
-        which.condition()
-    )
-}
-
-/// The statements for the lists, each with its name and values, for the test that requires them to use an index.
-pub(crate) fn list_statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)> {
-    let of = |name, which| (name, page_statement(which), args!["ww", "person7", 50_i64].to_vec());
-    vec![of("agents", AgentSelection::Agents), of("agents and devices", AgentSelection::AgentsAndDevices)]
-}
 
 impl Store {
     /// An employee's agent record or device, if there is one.
@@ -137,27 +138,17 @@ impl Store {
         .await
     }
 
-    /// The agents, ordered by corporation and identifier, at most `limit` starting after `after`.
+    /// A page of agents, ordered by corporation and identifier, starting after `after`, among at most 10 000 scanned records.
     pub async fn agents(
         &self,
         which: AgentSelection,
         after: Option<EmployeeKey>,
         limit: i64,
         now: Timestamp,
-    ) -> Result<Vec<ListedAgent>> {
-        self.database
-            .read(move |sql| {
-                let (corp, id) = after.as_ref().map_or(("", ""), |key| (key.corp(), key.id()));
-                let mut page = sql.rows(&page_statement(which), &args![corp, id, limit], listed)?;
-                let Some(last) = page.last().map(|listed| listed.agent.key.clone()) else { return Ok(page) };
-                let which = "(corp_id, employee_key) > ($1, $2) AND (corp_id, employee_key) <= ($3, $4)";
-                let lockouts = lockouts(sql, which, &args![corp, id, last.corp(), last.id()], now)?;
-                for listed in &mut page {
-                    (listed.locked, listed.shut_until) = lockouts.get(&listed.agent.key).copied().unwrap_or_default();
-                }
-                Ok(page)
-            })
-            .await
+    ) -> Result<AgentPage> {
+        let limit = usize::try_from(limit).unwrap_or(0).max(1);
+        let page = move |sql: &Sql<'_>| in_snapshot(sql, |sql| page(sql, which, after.as_ref(), limit, now));
+        self.database.read(page).await
     }
 
     /// An employee's agent record or device as a list entry, if there is one.
@@ -291,6 +282,68 @@ fn listed(row: &Row<'_>) -> Result<ListedAgent> {
         locked: false,
         shut_until: None,
     })
+}
+
+/// A page of agents. Finds where it ends first, and reads the records up to there.
+fn page(
+    sql: &Sql<'_>,
+    which: AgentSelection,
+    after: Option<&EmployeeKey>,
+    limit: usize,
+    now: Timestamp,
+) -> Result<AgentPage> {
+    let (last, next) = end_of_page(sql, which, after, limit)?;
+    let Some(last) = last else { return Ok(AgentPage { agents: Vec::new(), next }) };
+    let (corp, id) = after.map_or(("", ""), |key| (key.corp(), key.id()));
+    let values = args![corp, id, last.corp(), last.id()];
+    let text = format!(
+        "{COLUMNS} WHERE (a.corp_id, a.employee_key) > ($1, $2) AND (a.corp_id, a.employee_key) <= ($3, $4) AND {}
+         ORDER BY a.corp_id, a.employee_key",
+        which.condition()
+    );
+    let mut agents = sql.rows(&text, &values, listed)?;
+    let range = "(corp_id, employee_key) > ($1, $2) AND (corp_id, employee_key) <= ($3, $4)";
+    let lockouts = lockouts(sql, range, &values, now)?;
+    for listed in &mut agents {
+        (listed.locked, listed.shut_until) = lockouts.get(&listed.agent.key).copied().unwrap_or_default();
+    }
+    Ok(AgentPage { agents, next })
+}
+
+/// The last agent of a page, and the record after which the next page continues, if there is one. Devices of employees who are no
+/// agents are scanned, too, and there may be many.
+fn end_of_page(
+    sql: &Sql<'_>,
+    which: AgentSelection,
+    after: Option<&EmployeeKey>,
+    limit: usize,
+) -> Result<(Option<EmployeeKey>, Option<EmployeeKey>)> {
+    let text = format!(
+        "SELECT a.corp_id, a.employee_key, CASE WHEN {} THEN 1 ELSE 0 END FROM agent a
+         WHERE (a.corp_id, a.employee_key) > ($1, $2) ORDER BY a.corp_id, a.employee_key LIMIT {BATCH_SIZE}",
+        which.condition()
+    );
+    let (mut last, mut found, mut scanned, mut place) = (None, 0, 0, after.cloned());
+    loop {
+        let (corp, id) = place.as_ref().map_or(("", ""), |key| (key.corp(), key.id()));
+        let read = |row: &Row<'_>| Ok((row.employee(0)?, row.int(2)? == 1));
+        let records = sql.rows(&text, &args![corp, id], read)?;
+        let ended = records.len() < BATCH_SIZE;
+        for (key, fits) in records {
+            if scanned == MAX_SCANNED_RECORDS || (fits && found == limit) {
+                return Ok((last, place));
+            }
+            scanned += 1;
+            if fits {
+                found += 1;
+                last = Some(key.clone());
+            }
+            place = Some(key);
+        }
+        if ended {
+            return Ok((last, None));
+        }
+    }
 }
 
 /// The lockouts of the accounts that match a condition: whether each is locked for good, and otherwise until when.

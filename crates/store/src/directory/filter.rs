@@ -41,6 +41,15 @@ impl PeopleFilter {
             (PeopleSelection::Everyone(_) | PeopleSelection::Role(_), _) => CursorOrder::Id,
         }
     }
+
+    /// Whether the index that the list is read from also has entries that do not count.
+    pub(super) fn skips_entries(&self) -> bool {
+        match self.selection {
+            PeopleSelection::Term { .. } => true,
+            PeopleSelection::Role(_) => self.department.is_some(),
+            PeopleSelection::Everyone(_) => false,
+        }
+    }
 }
 
 /// A department whose people are listed.
@@ -81,7 +90,7 @@ pub enum PeopleSelection {
 /// Where a page begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageStart {
-    /// After this many people.
+    /// After this many people. Only the first ten thousand can be passed so.
     Offset(i64),
     /// After the cursor that another page returned.
     After(Cursor),

@@ -1,20 +1,22 @@
-//! The statements behind lists of people. Each walks one index in order from a cursor and checks every person separately:
-//! conditions are written as subqueries that are NULL or not, which a database assumes to be mostly true. Otherwise it
-//! may turn them into a join of whole tables, or sort everything instead of walking the index.
+//! The statements behind lists of people. Each reads the next entries of one index, from a cursor on, and says of each entry
+//! whether the person is on the list: as a column and not as a condition, so that a statement reads as many entries as its limit says,
+//! however few people are on the list. Conditions are subqueries, for which a database looks up one row per entry: otherwise it may
+//! turn them into a join of whole tables, or sort everything instead of walking the index.
 
 use std::borrow::Cow;
 
 use deskpass_core::{Role, search_range};
 
-use super::filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleSelection};
+use super::filter::{DepartmentFilter, PeopleFilter, PeopleSelection};
 use super::person::PEOPLE;
 use crate::cursor::CursorOrder;
 use crate::database::SqlValue;
 use crate::{Cursor, InvalidCursor};
 
-/// Numbers of people read at once; the smallest that suffices is used. It is a literal in the statement, since a database
-/// that plans for an unknown number would sort everything.
-const BATCH_SIZES: [usize; 3] = [64, 256, 1_024];
+/// Numbers of entries or people read at once; the smallest that suffices is used. It is a literal in the statement, since a
+/// database that plans for an unknown number would sort everything.
+const BATCH_SIZES: [usize; 3] = [64, 256, LARGEST_BATCH];
+pub(super) const LARGEST_BATCH: usize = 1_024;
 
 /// A search within a role or department of at most this many people checks each of them; otherwise it walks all matches.
 pub(super) const SELECTIVE_LIMIT: i64 = 2_000;
@@ -26,34 +28,34 @@ pub(crate) struct PeopleSql {
 }
 
 impl PeopleSql {
-    /// Selects the people of a page and some beyond: their keys, each with its position among the terms.
-    pub(crate) fn page(
+    /// Selects the next `step` entries of a list: the key of each person, the entry's position, and whether the person is on the list.
+    pub(crate) fn batch(
         filter: &PeopleFilter,
-        at: &PageStart,
-        limit: usize,
+        from: Option<&Cursor>,
+        step: usize,
         selective: bool,
     ) -> Result<Self, InvalidCursor> {
-        let step = batch_size(limit.saturating_add(1));
-        let (from, offset) = match at {
-            PageStart::Offset(offset) => (None, (*offset).max(0)),
-            PageStart::After(cursor) => (Some(cursor), 0),
-        };
         let mut query = Self::default();
         query.text = match from {
             Some(cursor) if filter.order() == CursorOrder::Login => query.earlier_logins(filter, cursor, step)?,
             _ => {
-                let (keys, order) = query.walk(filter, from, selective)?;
-                format!("{keys} ORDER BY {order} LIMIT {step} OFFSET {}", query.value(offset))
+                let (entries, order) = query.entries(filter, from, selective)?;
+                format!("{entries} ORDER BY {order} LIMIT {step}")
             }
         };
         Ok(query)
     }
 
-    /// Counts the people in a list, up to `at_most`.
+    /// Counts the first `at_most` entries of a list, and the people on the list among them.
     pub(crate) fn count(filter: &PeopleFilter, at_most: i64, selective: bool) -> Result<Self, InvalidCursor> {
         let mut query = Self::default();
-        let (keys, _) = query.walk(filter, None, selective)?;
-        query.text = format!("SELECT COUNT(*) FROM ({keys} LIMIT {}) AS counted", at_most.max(0));
+        let (entries, order) = query.entries(filter, None, selective)?;
+        // Few people are all checked, in whatever order.
+        let order = if selective { String::new() } else { format!("ORDER BY {order}") };
+        query.text = format!(
+            "SELECT COUNT(*), COALESCE(SUM(fits), 0) FROM ({entries} {order} LIMIT {}) AS counted",
+            at_most.max(0)
+        );
         Ok(query)
     }
 
@@ -76,68 +78,75 @@ impl PeopleSql {
         query
     }
 
-    /// Selects all people in a list from a cursor on; returns the statement and the order of the index it uses.
-    fn walk(
+    /// Selects all entries of a list from a cursor on; returns the statement and the order of the entries.
+    fn entries(
         &mut self,
         filter: &PeopleFilter,
         from: Option<&Cursor>,
         selective: bool,
     ) -> Result<(String, &'static str), InvalidCursor> {
         let corp = self.text(&filter.corp);
-        Ok(match (&filter.selection, &filter.department, filter.order()) {
-            (PeopleSelection::Term { q, .. }, ..) if selective => {
-                (self.found_selective(&corp, filter, q, from)?, "place, employee_key")
+        let walk = match (&filter.selection, &filter.department, filter.order()) {
+            (PeopleSelection::Term { q, role }, department, _) if selective => {
+                let few = self.by_id(&corp, *role, department.as_ref(), "");
+                return Ok((self.found_among(&few, &corp, q, from)?, "place, employee_key"));
             }
             (PeopleSelection::Term { q, role }, department, _) => {
-                (self.found(&corp, q, *role, department.as_ref(), from)?, "t.term, t.employee_key")
+                self.found(&corp, q, *role, department.as_ref(), from)?
             }
             (_, None, CursorOrder::Name) => {
                 let (name, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(CursorOrder::Name))?;
                 let place = format!("({}, {})", self.text(name), self.text(key));
-                let keys = format!("{EVERYONE} WHERE e.corp_id = {corp} AND (e.name, e.employee_key) > {place}");
-                (keys, "e.name, e.employee_key")
+                IndexWalk {
+                    columns: "e.employee_key, e.name AS place",
+                    range: format!("FROM employee e WHERE e.corp_id = {corp} AND (e.name, e.employee_key) > {place}"),
+                    misses: Vec::new(),
+                    order: "e.name, e.employee_key",
+                }
             }
-            (_, None, CursorOrder::Login) => (
-                format!("{EVERYONE} WHERE e.corp_id = {corp}"),
-                "COALESCE(e.last_login_at, 0) DESC, e.employee_key DESC",
-            ),
+            (_, None, CursorOrder::Login) => IndexWalk {
+                columns: BY_LOGIN,
+                range: format!("FROM employee e WHERE e.corp_id = {corp}"),
+                misses: Vec::new(),
+                order: "COALESCE(e.last_login_at, 0) DESC, e.employee_key DESC",
+            },
             (selection, department, _) => {
                 let (_, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(CursorOrder::Id))?;
                 let role = if let PeopleSelection::Role(role) = selection { Some(*role) } else { None };
                 self.by_id(&corp, role, department.as_ref(), key)
             }
-        })
+        };
+        Ok((walk.entries(), walk.order))
     }
 
-    /// Selects people in the order of their keys, after `key`.
-    fn by_id(
-        &mut self,
-        corp: &str,
-        role: Option<Role>,
-        department: Option<&DepartmentFilter>,
-        key: &str,
-    ) -> (String, &'static str) {
+    /// Walks people in the order of their keys, after `key`.
+    fn by_id(&mut self, corp: &str, role: Option<Role>, department: Option<&DepartmentFilter>, key: &str) -> IndexWalk {
         let after = self.text(key);
         if let (Some(role), None) = (role, department) {
             let role = self.value(role.id());
             // Comparing and ordering by all columns of the index forces its use, however many people have the role.
-            let keys = format!(
-                "SELECT e.employee_key, '' AS place FROM user_role e
-                 WHERE (e.corp_id, e.role_id, e.employee_key) > ({corp}, {role}, {after})
+            let range = format!(
+                "FROM user_role e WHERE (e.corp_id, e.role_id, e.employee_key) > ({corp}, {role}, {after})
                  AND (e.corp_id, e.role_id) <= ({corp}, {role})"
             );
-            return (keys, "e.corp_id, e.role_id, e.employee_key");
+            return IndexWalk {
+                columns: BY_ID,
+                range,
+                misses: Vec::new(),
+                order: "e.corp_id, e.role_id, e.employee_key",
+            };
         }
         let department = department.map(|department| {
             let (column, value) = department.column();
             format!("AND e.{column} = {}", self.text(value))
         });
-        let (department, role) = (department.unwrap_or_default(), self.holds(role, "e"));
-        let keys = format!("{EVERYONE} WHERE e.corp_id = {corp} {department} AND e.employee_key > {after} {role}");
-        (keys, "e.employee_key")
+        let misses = self.lacks(role, "e").into_iter().collect();
+        let department = department.unwrap_or_default();
+        let range = format!("FROM employee e WHERE e.corp_id = {corp} {department} AND e.employee_key > {after}");
+        IndexWalk { columns: BY_ID, range, misses, order: "e.employee_key" }
     }
 
-    /// Selects people in the order of the matching terms, each person by their first matching term.
+    /// Walks the matching terms in their order; a person is found by their first matching term.
     fn found(
         &mut self,
         corp: &str,
@@ -145,43 +154,41 @@ impl PeopleSql {
         role: Option<Role>,
         department: Option<&DepartmentFilter>,
         from: Option<&Cursor>,
-    ) -> Result<String, InvalidCursor> {
+    ) -> Result<IndexWalk, InvalidCursor> {
         let TermRange { first, end, place } = self.terms(q, from)?;
-        let role = self.holds(role, "t");
-        let department = department.map(|department| {
+        let mut misses: Vec<_> = self.lacks(role, "t").into_iter().collect();
+        misses.extend(department.map(|department| {
             let (column, value) = department.column();
             format!(
-                "AND (SELECT 1 FROM employee d WHERE d.corp_id = t.corp_id AND d.employee_key = t.employee_key
-                 AND d.{column} = {}) IS NOT NULL",
+                "(SELECT 1 FROM employee d WHERE d.corp_id = t.corp_id AND d.employee_key = t.employee_key
+                 AND d.{column} = {}) IS NULL",
                 self.text(value)
             )
-        });
-        Ok(format!(
-            "SELECT t.employee_key, t.term AS place FROM employee_term t
-             WHERE t.corp_id = {corp} AND (t.term, t.employee_key) > {place} AND t.term < {end}
-             AND CASE WHEN EXISTS (SELECT 1 FROM employee_term s WHERE s.corp_id = t.corp_id
-             AND s.employee_key = t.employee_key AND s.term >= {first} AND s.term < t.term) THEN NULL ELSE 1 END IS NOT NULL
-             {role} {}",
-            department.unwrap_or_default()
-        ))
+        }));
+        misses.push(format!(
+            "EXISTS (SELECT 1 FROM employee_term s WHERE s.corp_id = t.corp_id AND s.employee_key = t.employee_key
+             AND s.term >= {first} AND s.term < t.term)"
+        ));
+        let range = format!(
+            "FROM employee_term t WHERE t.corp_id = {corp} AND (t.term, t.employee_key) > {place} AND t.term < {end}"
+        );
+        Ok(IndexWalk { columns: "t.employee_key, t.term AS place", range, misses, order: "t.term, t.employee_key" })
     }
 
     /// Does the same within a role or department of few people: checks each of them, and sorts the matches.
-    fn found_selective(
+    fn found_among(
         &mut self,
+        few: &IndexWalk,
         corp: &str,
-        filter: &PeopleFilter,
         q: &str,
         from: Option<&Cursor>,
     ) -> Result<String, InvalidCursor> {
         let TermRange { first, end, place } = self.terms(q, from)?;
-        let role = if let PeopleSelection::Term { role, .. } = filter.selection { role } else { None };
-        let (few, _) = self.by_id(corp, role, filter.department.as_ref(), "");
+        let few = few.keys(2 * SELECTIVE_LIMIT);
         Ok(format!(
-            "SELECT employee_key, place FROM (SELECT few.employee_key, (SELECT MIN(s.term) FROM employee_term s
+            "SELECT employee_key, place, 1 AS fits FROM (SELECT few.employee_key, (SELECT MIN(s.term) FROM employee_term s
              WHERE s.corp_id = {corp} AND s.employee_key = few.employee_key AND s.term >= {first} AND s.term < {end})
-             AS place FROM ({few} LIMIT {}) AS few) AS found WHERE (place, employee_key) > {place}",
-            2 * SELECTIVE_LIMIT
+             AS place FROM ({few}) AS few) AS found WHERE (place, employee_key) > {place}"
         ))
     }
 
@@ -199,23 +206,22 @@ impl PeopleSql {
         let (at, key) = from.number(CursorOrder::Login)?;
         let (corp, at, key) = (self.text(&filter.corp), self.value(at), self.text(key));
         Ok(format!(
-            "SELECT employee_key, place FROM ({EVERYONE} WHERE e.corp_id = {corp} AND COALESCE(e.last_login_at, 0) = {at}
-             AND e.employee_key < {key} ORDER BY e.employee_key DESC LIMIT {step}) AS same
-             UNION ALL SELECT employee_key, place FROM ({EVERYONE} WHERE e.corp_id = {corp}
+            "SELECT employee_key, place, 1 AS fits FROM (SELECT {BY_LOGIN} FROM employee e WHERE e.corp_id = {corp}
+             AND COALESCE(e.last_login_at, 0) = {at} AND e.employee_key < {key}
+             ORDER BY e.employee_key DESC LIMIT {step}) AS same
+             UNION ALL SELECT employee_key, place, 1 FROM (SELECT {BY_LOGIN} FROM employee e WHERE e.corp_id = {corp}
              AND COALESCE(e.last_login_at, 0) < {at}
-             ORDER BY COALESCE(e.last_login_at, 0) DESC, e.employee_key DESC LIMIT {step}) AS earlier"
+             ORDER BY COALESCE(e.last_login_at, 0) DESC, e.employee_key DESC LIMIT {step}) AS earlier LIMIT {step}"
         ))
     }
 
-    fn holds(&mut self, role: Option<Role>, person: &str) -> String {
-        let condition = |role: Role| {
-            format!(
-                "AND (SELECT h.role_id FROM user_role h WHERE h.corp_id = {person}.corp_id
-                 AND h.employee_key = {person}.employee_key AND h.role_id = {}) IS NOT NULL",
-                self.value(role.id())
-            )
-        };
-        role.map(condition).unwrap_or_default()
+    /// The condition that a person does not have the role.
+    fn lacks(&mut self, role: Option<Role>, person: &str) -> Option<String> {
+        let role = self.value(role?.id());
+        Some(format!(
+            "(SELECT h.role_id FROM user_role h WHERE h.corp_id = {person}.corp_id
+             AND h.employee_key = {person}.employee_key AND h.role_id = {role}) IS NULL"
+        ))
     }
 
     fn text(&mut self, text: &str) -> String {
@@ -229,6 +235,39 @@ impl PeopleSql {
     }
 }
 
+/// A range of an index with the people of a list, and perhaps others.
+struct IndexWalk {
+    /// The columns of an entry: the person's key, and the first part of the entry's position.
+    columns: &'static str,
+    /// The tables and the range, from the cursor on.
+    range: String,
+    /// Conditions of entries that do not count: the person is not on the list, or has an earlier entry.
+    misses: Vec<String>,
+    /// The order of the index.
+    order: &'static str,
+}
+
+impl IndexWalk {
+    /// Selects all entries.
+    fn entries(&self) -> String {
+        format!("SELECT {}, {} AS fits {}", self.columns, self.fits(), self.range)
+    }
+
+    /// Selects the keys of at most so many people on the list.
+    fn keys(&self, at_most: i64) -> String {
+        let (range, fits, order) = (&self.range, self.fits(), self.order);
+        format!("SELECT e.employee_key {range} AND {fits} = 1 ORDER BY {order} LIMIT {at_most}")
+    }
+
+    /// 1 for an entry that counts, otherwise 0.
+    fn fits(&self) -> String {
+        if self.misses.is_empty() {
+            return "1".to_owned();
+        }
+        format!("CASE WHEN {} THEN 0 ELSE 1 END", self.misses.join(" THEN 0 WHEN "))
+    }
+}
+
 /// Placeholders of the range of matching terms, and of the position to continue after.
 struct TermRange {
     first: String,
@@ -236,8 +275,9 @@ struct TermRange {
     place: String,
 }
 
-fn batch_size(least: usize) -> usize {
+pub(super) fn batch_size(least: usize) -> usize {
     BATCH_SIZES.into_iter().find(|step| *step >= least).unwrap_or(least)
 }
 
-const EVERYONE: &str = "SELECT e.employee_key, '' AS place FROM employee e";
+const BY_ID: &str = "e.employee_key, '' AS place";
+const BY_LOGIN: &str = "e.employee_key, CAST(COALESCE(e.last_login_at, 0) AS TEXT) AS place";

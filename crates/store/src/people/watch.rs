@@ -8,21 +8,25 @@ use deskpass_core::EmployeeKey;
 use crate::cache::CacheChange;
 use crate::{Result, Store};
 
-/// The number of sessions in a page, as in [`PEOPLE_WITH_SESSIONS`].
+/// The number of people in a page, as in [`PEOPLE_WITH_SESSIONS`].
 const PAGE_SIZE: usize = 1_000;
 
 /// How many people are marked in a transaction.
 const BATCH_SIZE: usize = 100;
 
-/// A page of the people with sessions, and whether each has the mark. Walks the index `session_of_employee`. The mark is a subquery in the
-/// result, and the limit a literal: a database might join whole tables otherwise.
-pub(super) const PEOPLE_WITH_SESSIONS: &str = "SELECT s.employee_key, COALESCE((SELECT e.watched FROM employee e
-    WHERE e.corp_id = s.corp_id AND e.employee_key = s.employee_key), 1) FROM session s
-    WHERE s.corp_id = $1 AND s.employee_key > $2 ORDER BY s.employee_key LIMIT 1000";
+/// A page of the people with sessions, and whether each has the mark. Looks up the next person in the index `session_of_employee`, however
+/// many sessions a person has. The mark is a subquery in the result: a database might join whole tables otherwise.
+pub(super) const PEOPLE_WITH_SESSIONS: &str = "WITH RECURSIVE person (employee_key, number) AS (
+    SELECT (SELECT s.employee_key FROM session s WHERE s.corp_id = $1 AND s.employee_key > $2
+    ORDER BY s.employee_key LIMIT 1), 1
+    UNION ALL SELECT (SELECT s.employee_key FROM session s WHERE s.corp_id = $1 AND s.employee_key > person.employee_key
+    ORDER BY s.employee_key LIMIT 1), number + 1 FROM person WHERE employee_key IS NOT NULL AND number < 1000)
+    SELECT p.employee_key, COALESCE((SELECT e.watched FROM employee e WHERE e.corp_id = $1
+    AND e.employee_key = p.employee_key), 1) FROM person p WHERE p.employee_key IS NOT NULL ORDER BY p.number";
 
 impl Store {
     /// Marks people of a corporation who have a session and no mark, so that they are among [`Store::people_to_check`]. Looks at a thousand
-    /// sessions, of people after `after`; returns the last of these people, or `None` at the end.
+    /// people with sessions after `after`; returns the last of them, or `None` at the end.
     pub async fn watch_people_with_sessions(&self, corp: String, after: Option<String>) -> Result<Option<String>> {
         let (of, after) = (corp.clone(), after.unwrap_or_default());
         let page = self.database.read(move |sql| {
@@ -33,7 +37,6 @@ impl Store {
         let mut unmarked: Vec<_> = page.into_iter().filter(|(_, watched)| !watched).map(|(person, _)| person).collect();
         // In one order in all transactions, so that two of them do not block each other.
         unmarked.sort_unstable();
-        unmarked.dedup();
         let text = "UPDATE employee SET watched = 1 WHERE corp_id = $1 AND employee_key = $2 AND watched = 0";
         for some in unmarked.chunks(BATCH_SIZE) {
             let (corp, some) = (corp.clone(), some.to_vec());

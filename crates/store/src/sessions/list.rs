@@ -1,5 +1,7 @@
 //! Lists of sessions: users, clients and times.
 
+use std::collections::HashMap;
+
 use deskpass_core::{Digest, EmployeeKey, Role, Session, Timestamp};
 
 use super::lookup::session;
@@ -128,6 +130,21 @@ impl Store {
         let text = format!("{COLUMNS} WHERE s.digest = $1");
         self.database.read(move |sql| sql.first(&text, &args![id], listed)).await
     }
+}
+
+/// The sessions with these identifiers, by identifier; those that do not exist are left out.
+pub(super) fn find_sessions(sql: &Sql<'_>, ids: &[Digest]) -> Result<HashMap<Digest, ListedSession>> {
+    let mut found = HashMap::with_capacity(ids.len());
+    let [few, ..] = BATCH_SIZES;
+    for some in ids.chunks(few) {
+        // The last identifier is repeated, so that there is one statement to plan.
+        let values: Vec<SqlValue<'_>> =
+            some.iter().chain(some.last().into_iter().cycle()).take(few).map(|id| SqlValue::from(*id)).collect();
+        let placeholders: Vec<_> = (1..=few).map(|number| format!("${number}")).collect();
+        let text = format!("{COLUMNS} WHERE s.digest IN ({})", placeholders.join(", "));
+        found.extend(sql.rows(&text, &values, listed)?.into_iter().map(|listed| (listed.id, listed)));
+    }
+    Ok(found)
 }
 
 /// Walks the sessions of a corporation, or of one employee.

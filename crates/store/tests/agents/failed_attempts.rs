@@ -132,13 +132,14 @@ on_every_store! {
             store.count_attempt(locked.clone(), AttemptKind::KnownBrowser(digest("a")), at(number * DAY)).await.unwrap().unwrap();
         }
         let shown = |listed: deskpass_store::ListedAgent| (listed.agent.key, listed.locked, listed.shut_until);
-        let page = store.agents(AgentSelection::Agents, None, 10, at(10)).await.unwrap().into_iter().map(shown).collect::<Vec<_>>();
+        let page = store.agents(AgentSelection::Agents, None, 10, at(10)).await.unwrap().agents.into_iter().map(shown).collect::<Vec<_>>();
         let until = at(4) + Duration::from_mins(15);
         assert_eq!(page, [(agent01(), false, None), (shut.clone(), false, Some(until)), (locked.clone(), true, None)]);
         let later = store.agents(AgentSelection::Agents, Some(agent01()), 1, until).await.unwrap();
-        assert_eq!(later.into_iter().map(shown).collect::<Vec<_>>(), [(shut, false, None)]);
+        assert_eq!(later.next, Some(shut.clone()));
+        assert_eq!(later.agents.into_iter().map(shown).collect::<Vec<_>>(), [(shut, false, None)]);
         let rest = store.agents(AgentSelection::Agents, Some(locked), 10, until).await.unwrap();
-        assert!(rest.is_empty());
+        assert!(rest.agents.is_empty() && rest.next.is_none());
     }
 }
 

@@ -9,7 +9,6 @@ mod notices;
 mod once;
 mod partial_sessions;
 mod passwords;
-mod plans;
 mod races;
 mod records;
 mod sweeping;

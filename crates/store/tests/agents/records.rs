@@ -4,6 +4,7 @@ use deskpass_core::{EmployeeKey, LoginMethod, Role};
 use deskpass_store::{AgentSelection, BeginOutcome, ChangeAuthor, NewSession, Precondition};
 
 use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, new_session, on_every_store};
+use crate::lists::scene::bulk;
 
 fn unknown() -> EmployeeKey {
     EmployeeKey::from_parts("ww", "nobody")
@@ -63,7 +64,7 @@ on_every_store! {
         let store = fixture.store();
         fixture.set_password("hash").await;
         fixture.bind("sealed", &[digest("a"), digest("b"), digest("c")]).await;
-        let listed = store.agents(AgentSelection::Agents, None, 10, at(0)).await.unwrap().remove(0);
+        let listed = store.agents(AgentSelection::Agents, None, 10, at(0)).await.unwrap().agents.remove(0);
         assert_eq!((&*listed.employee_id, &*listed.name), ("AGENT01", "Name of agent01"));
         assert!(!listed.employee_disabled && !listed.locked && listed.shut_until.is_none());
         let agent = listed.agent;
@@ -71,7 +72,25 @@ on_every_store! {
         assert_eq!((agent.password.as_deref(), agent.recovery_codes), (Some("hash"), 3));
         assert!(!agent.disabled && agent.device.is_some());
         store.disable(ChangeAuthor::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
-        assert!(store.agents(AgentSelection::Agents, None, 10, at(0)).await.unwrap().remove(0).employee_disabled);
+        assert!(store.agents(AgentSelection::Agents, None, 10, at(0)).await.unwrap().agents.remove(0).employee_disabled);
+    }
+}
+
+on_every_store! {
+    async fn a_page_of_agents_scans_a_limited_number_of_devices(fixture: &Fixture) {
+        let store = fixture.store();
+        for statement in [
+            "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
+             SELECT 'ww', 'a' || n, 'a' || n, 'Name', '', '', 0 FROM numbers",
+            "INSERT INTO agent (corp_id, employee_key, role_id, created_at, device_only)
+             SELECT 'ww', 'a' || n, 3, 0, 1 FROM numbers",
+        ] {
+            bulk(fixture, statement, 10_100).await;
+        }
+        let page = store.agents(AgentSelection::Agents, None, 10, at(0)).await.unwrap();
+        assert!(page.agents.is_empty() && page.next.is_some(), "{page:?}");
+        let rest = store.agents(AgentSelection::Agents, page.next, 10, at(0)).await.unwrap();
+        assert_eq!((&rest.agents[0].agent.key, rest.agents.len(), rest.next), (&agent01(), 1, None));
     }
 }
 

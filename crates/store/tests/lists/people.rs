@@ -2,11 +2,12 @@
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Roles, entered_department_id};
 use deskpass_store::{
-    ChangeAuthor, DepartmentFilter, NewEmployee, PageStart, PeopleFilter, PeopleOrder, PeopleSelection, Store,
+    ChangeAuthor, DepartmentFilter, NewEmployee, PageStart, PeopleCount, PeopleFilter, PeopleOrder, PeopleSelection,
+    Store,
 };
 
 use crate::agents::fixture::{Fixture, agent01, at, on_every_store};
-use crate::lists::scene::{bulk, sign_in};
+use crate::lists::scene::{bulk, sign_in, term_of};
 
 pub(crate) fn person(corp: &str, id: &str, name: &str, department: &str, roles: Roles) -> Person {
     Person {
@@ -40,9 +41,14 @@ pub(crate) fn term(q: &str) -> PeopleSelection {
 
 /// All people on a list, page by page, each page by the cursor of the previous one.
 pub(crate) async fn by_cursor(store: &Store, filter: &PeopleFilter, limit: i64) -> Vec<String> {
+    by_scans(store, filter, limit, 10_000).await
+}
+
+/// The same, with so many entries of the index scanned for a page.
+pub(crate) async fn by_scans(store: &Store, filter: &PeopleFilter, limit: i64, max_scanned: usize) -> Vec<String> {
     let (mut found, mut from) = (Vec::new(), PageStart::Offset(0));
     loop {
-        let page = store.people(filter.clone(), from, limit).await.unwrap();
+        let page = store.people_within(filter.clone(), from, limit, max_scanned).await.unwrap();
         assert!(page.people.len() <= usize::try_from(limit).unwrap());
         found.extend(page.people.iter().map(|listed| listed.person.key.id().to_owned()));
         match page.next {
@@ -70,9 +76,15 @@ async fn found(store: &Store, filter: &PeopleFilter) -> Vec<String> {
     assert_eq!(by_number(store, filter, 3).await, found, "{filter:?}");
     assert_eq!(by_cursor(store, filter, 500).await, found, "{filter:?}");
     let count = i64::try_from(found.len()).unwrap();
-    assert_eq!(store.count_people(filter.clone(), 100).await.unwrap(), count, "{filter:?}");
-    assert_eq!(store.count_people(filter.clone(), 1).await.unwrap(), count.min(2), "{filter:?}");
+    assert_eq!(counted(store, filter, 100).await, (count, true), "{filter:?}");
+    assert_eq!(counted(store, filter, 1).await, (count.min(1), count <= 1), "{filter:?}");
     found
+}
+
+/// The number of people on a list, and whether it is exact.
+async fn counted(store: &Store, filter: &PeopleFilter, at_most: i64) -> (i64, bool) {
+    let PeopleCount { count, exact } = store.count_people(filter.clone(), at_most).await.unwrap();
+    (count, exact)
 }
 
 async fn scene(store: &Store) {
@@ -186,9 +198,56 @@ on_every_store! {
         let (one, other) = (fixture.node(0), fixture.node(1));
         let (one, other) = tokio::join!(one.index_terms(100), other.index_terms(100));
         assert_eq!(one.unwrap() + other.unwrap(), 50);
-        assert_eq!(store.count_people(of("ww", term("old")), 500).await.unwrap(), 120);
+        assert_eq!(counted(store, &of("ww", term("old")), 500).await, (120, true));
         assert_eq!(found(store, &of("ww", term("old77"))).await, ["old77"]);
         assert_eq!(store.index_terms(70).await.unwrap(), 0);
+    }
+}
+
+/// Adds people of one department, of whom one among the last has a role that as many others have whom no search finds.
+async fn many(fixture: &Fixture) {
+    let term = term_of(fixture, "'x' || (100000 + n)");
+    for statement in [
+        "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
+         SELECT 'ww', 'p' || (100000 + n), 'p' || (100000 + n), 'Name', 'Many', '', 0 FROM numbers",
+        "INSERT INTO user_role (corp_id, employee_key, role_id) SELECT 'ww', 'p' || (100000 + n), 5 FROM numbers
+         WHERE n > 10500 OR n = 10400",
+        &format!(
+            "INSERT INTO employee_term (corp_id, employee_key, term) SELECT 'ww', 'p' || (100000 + n), {term}
+             FROM numbers WHERE n <= 10500"
+        ),
+    ] {
+        bulk(fixture, statement, 12_600).await;
+    }
+}
+
+on_every_store! {
+    async fn a_page_scans_a_limited_number_of_entries(fixture: &Fixture) {
+        let store = fixture.store();
+        many(fixture).await;
+        let secure = PeopleSelection::Term { q: "x".to_owned(), role: Some(Role::Security) };
+        let there = PeopleFilter {
+            department: Some(DepartmentFilter::Name("Many".to_owned())),
+            ..of("ww", PeopleSelection::Role(Role::Security))
+        };
+        for filter in [of("ww", secure), there] {
+            let first = store.people(filter.clone(), PageStart::Offset(0), 1).await.unwrap();
+            assert!(first.people.is_empty(), "{filter:?}");
+            assert_eq!(counted(store, &filter, 100).await, (0, false), "{filter:?}");
+            let next = PageStart::After(filter.cursor(&first.next.unwrap()).unwrap());
+            let page = store.people(filter.clone(), next, 1).await.unwrap();
+            assert_eq!(page.people[0].person.key.id(), "p110400", "{filter:?}");
+        }
+        // A page with a high number has nobody, and goes on where the scan ended.
+        let everyone = of("ww", PeopleSelection::Everyone(PeopleOrder::Id));
+        let far = store.people(everyone.clone(), PageStart::Offset(12_000), 10).await.unwrap();
+        assert!(far.people.is_empty());
+        let next = PageStart::After(everyone.cursor(&far.next.unwrap()).unwrap());
+        let page = store.people(everyone.clone(), next, 1).await.unwrap();
+        // Before them is the agent of every fixture.
+        assert_eq!(page.people[0].person.key.id(), "p110000");
+        assert_eq!(counted(store, &everyone, 20_000).await, (10_000, false));
+        assert_eq!(counted(store, &of("ww", term("x100")), 2_000).await, (999, true));
     }
 }
 

@@ -7,7 +7,7 @@ use deskpass_store::{
 
 use crate::agents::fixture::{Fixture, at, on_every_store};
 use crate::lists::people::{of, term};
-use crate::lists::scene::bulk;
+use crate::lists::scene::{bulk, term_of};
 
 const PEOPLE: usize = 40_000;
 
@@ -35,11 +35,7 @@ async fn populate(fixture: &Fixture) {
     ];
     let name = "'name ' || (n % 1000) || ' of ' || n";
     let terms = ["'person' || n", name, "(n % 1000) || ' of ' || n", "'of ' || n", "n || ''"].map(|term| {
-        let term = if is_embedded(fixture) {
-            format!("lower(hex({term}))")
-        } else {
-            format!("encode(({term})::bytea, 'hex')")
-        };
+        let term = term_of(fixture, term);
         format!("INSERT INTO employee_term (corp_id, employee_key, term) SELECT {numbered}, {term} FROM numbers")
     });
     for statement in statements.into_iter().chain(terms) {
@@ -79,16 +75,16 @@ async fn middle(fixture: &Fixture, filter: &PeopleFilter) -> Option<Cursor> {
 }
 
 async fn check_people(fixture: &Fixture, filter: PeopleFilter, index: &str) {
-    let mut stores = vec![PageStart::Offset(0), PageStart::Offset(150)];
-    stores.extend(middle(fixture, &filter).await.map(PageStart::After));
-    for place in stores {
-        let what = format!("{filter:?} from {place:?}");
-        let [page, people, roles] = fixture.store().people_plans(filter.clone(), place.clone(), 50).await.unwrap();
+    for from in [None, middle(fixture, &filter).await] {
+        let what = format!("{filter:?} from {from:?}");
+        let [page, people, roles] = fixture.store().people_plans(filter.clone(), from.clone(), 64).await.unwrap();
         check(fixture, &what, &page, index);
         check(fixture, &what, &people, "employee");
         check(fixture, &what, &roles, "user_role");
-        let [page, ..] = fixture.store().people_plans(filter.clone(), place, 200).await.unwrap();
-        check(fixture, &what, &page, index);
+        for step in [256, 1_024] {
+            let [page, ..] = fixture.store().people_plans(filter.clone(), from.clone(), step).await.unwrap();
+            check(fixture, &what, &page, index);
+        }
     }
     let plan = fixture.store().count_plan(filter.clone(), 10_000).await.unwrap();
     assert!(is_embedded(fixture) || plan.contains("Limit "), "{filter:?}\n{plan}");

@@ -41,6 +41,14 @@ pub(crate) async fn sign_in(store: &Store, name: &str, key: &EmployeeKey, create
     assert_eq!(store.begin_session(new_session).await.unwrap(), BeginOutcome::Begun);
 }
 
+/// The expression of the search term that begins with this text, in the SQL of the database.
+pub(crate) fn term_of(fixture: &Fixture, text: &str) -> String {
+    match fixture.location() {
+        Location::Embedded(_) => format!("lower(hex({text}))"),
+        Location::Postgres(_) => format!("encode(({text})::bytea, 'hex')"),
+    }
+}
+
 /// Runs a statement over this many `numbers` directly on the database, bypassing the store.
 pub(crate) async fn bulk(fixture: &Fixture, text: &str, numbers: usize) {
     let text = text.replace("FROM numbers", &format!("FROM (WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {numbers}) SELECT n FROM counted) AS numbers"));

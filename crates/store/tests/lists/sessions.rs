@@ -1,13 +1,17 @@
 //! Current sessions, their ends, and their last use.
 
-use deskpass_core::{Digest, EmployeeKey, Networks, Role};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use deskpass_core::{AllowLists, Digest, EmployeeKey, Role};
 use deskpass_store::{
-    Actor, AuditEvent, ChangeAuthor, EndReason, ListedSession, PartialSessionLookup, SessionFilter, SessionLookup,
-    SessionSelection, Store,
+    Actor, AuditEvent, ChangeAuthor, EndReason, ListedSession, PartialSessionLookup, RoleLockout, SessionFilter,
+    SessionLookup, SessionSelection, Store,
 };
+use ipnet::IpNet;
 
 use crate::agents::fixture::{DAY, Fixture, HOUR, agent01, at, digest, on_every_store};
-use crate::lists::scene::{entry, sign_in, soon};
+use crate::lists::scene::{bulk, entry, sign_in, soon};
 
 fn of(corp: &str) -> SessionFilter {
     SessionFilter { corp: corp.to_owned(), department_id: None, employee: None, role: None, now: at(0) }
@@ -196,18 +200,45 @@ on_every_store! {
             sign_in(store, &format!("{number}"), &agent01(), 10, address).await;
         }
         switch_to_agent(store, "4").await;
-        let networks = |texts: &[&str]| texts.iter().map(|text| text.parse::<ipnet::IpNet>().unwrap()).collect::<Networks>();
-        let (count, some) = store.preview_lockout(Role::User, networks(&["10.0.0.0/8"]), at(20), 100).await.unwrap();
-        assert_eq!(count, 2);
-        let mut shut_out = ids(&some);
-        shut_out.sort_by_key(|id| *id == digest("3"));
-        assert_eq!(shut_out, [digest("2"), digest("3")]);
-        let (count, some) = store.preview_lockout(Role::User, networks(&["2001:db8::/32"]), at(20), 1).await.unwrap();
-        assert_eq!((count, some.len()), (3, 1));
-        let (count, _) = store.preview_lockout(Role::Agent, networks(&["10.0.0.0/8"]), at(20), 9).await.unwrap();
-        assert_eq!(count, 1);
-        let (count, _) = store.preview_lockout(Role::User, networks(&["10.0.0.0/8"]), at(10 + 8 * HOUR), 9).await.unwrap();
-        assert_eq!(count, 0, "what has expired is not shut out");
-        assert_eq!(store.preview_lockout(Role::User, Networks::default(), at(20), 9).await.unwrap().0, 0);
+        let preview = async |role: Role, network: Option<&'static str>, now: i64, listed: usize| {
+            let networks: Vec<IpNet> = network.into_iter().map(|network| network.parse().unwrap()).collect();
+            let lists = AllowLists::default().with(role, &networks);
+            let all = store.preview_lockouts(lists, at(now), listed).await.unwrap();
+            assert_eq!(all.iter().map(|lockout| lockout.role).collect::<Vec<_>>(), Role::ALL);
+            assert!(all.iter().all(|lockout| lockout.exact && (lockout.role == role || lockout.number == 0)));
+            let RoleLockout { number, some, .. } = all.into_iter().find(|lockout| lockout.role == role).unwrap();
+            (number, ids(&some))
+        };
+        let (number, mut some) = preview(Role::User, Some("10.0.0.0/8"), 20, 100).await;
+        some.sort_by_key(|id| *id == digest("3"));
+        assert_eq!((number, some), (2, vec![digest("2"), digest("3")]));
+        let (number, some) = preview(Role::User, Some("2001:db8::/32"), 20, 1).await;
+        assert_eq!((number, some.len()), (3, 1));
+        assert_eq!(preview(Role::Agent, Some("10.0.0.0/8"), 20, 9).await.0, 1);
+        assert_eq!(preview(Role::User, Some("10.0.0.0/8"), 10 + 8 * HOUR, 9).await.0, 0, "what has expired is not shut out");
+        assert_eq!(preview(Role::User, None, 20, 9).await.0, 0);
+        let both = [(Role::User, "10.0.0.0/8"), (Role::Agent, "10.0.0.0/8")].map(|(role, text)| (role, text.parse::<IpNet>().unwrap()));
+        let all = store.preview_lockouts(both.into_iter().collect(), at(20), 9).await.unwrap();
+        let numbers: Vec<_> = all.iter().filter(|lockout| lockout.number > 0).map(|lockout| (lockout.role, lockout.number)).collect();
+        assert_eq!(numbers, [(Role::Agent, 1), (Role::User, 2)]);
+    }
+}
+
+on_every_store! {
+    async fn lists_of_all_roles_are_tried_in_one_reading_of_a_limited_number_of_sessions(fixture: &Fixture) {
+        let store = fixture.store();
+        bulk(fixture, "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at,
+            ip_address) SELECT (100000 + n) || 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'ww', 'agent01', 1 + n % 4, 'dev', 'h5', 0, 1000000,
+            '192.0.2.1' FROM numbers", 20_500).await;
+        let reads = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&reads);
+        store.observe_operations(move |_| {
+            counter.fetch_add(1, Ordering::Relaxed);
+        });
+        let lists: AllowLists = Role::ALL.into_iter().map(|role| (role, "10.0.0.0/8".parse::<IpNet>().unwrap())).collect();
+        let all = store.preview_lockouts(lists.with(Role::Admin, &[]), at(20), 50).await.unwrap();
+        assert_eq!(reads.load(Ordering::Relaxed), 1);
+        let told: Vec<_> = all.iter().map(|lockout| (lockout.number, lockout.exact, lockout.some.len())).collect();
+        assert_eq!(told, [(0, true, 0), (5_000, false, 50), (5_000, false, 50), (5_000, false, 50), (0, false, 0)]);
     }
 }

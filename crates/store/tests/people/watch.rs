@@ -31,6 +31,11 @@ on_every_store! {
         assert_eq!(to_check(store).await, 1_000, "a page");
         assert_eq!(watch(last).await, None);
         assert_eq!(to_check(store).await, 1_100);
+        // However many sessions people have, they are on one page.
+        bulk(fixture, "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)
+             SELECT (200000 + n) || 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'wwmany', 'person' || n % 3, 3, 'dev', 'h5', n,
+             9223372036854775000 FROM numbers", 1_500).await;
+        assert_eq!(store.watch_people_with_sessions("wwmany".to_owned(), None).await.unwrap(), None);
         // A mark that is there stays, and a session of another corporation is of no interest.
         fixture.employ_in("wwother", "elsewhere").await;
         assert_eq!(store.watch_people_with_sessions("wwother".to_owned(), None).await.unwrap(), None);

@@ -88,7 +88,7 @@ impl FieldValue for PeopleOrder {
 #[schemars(rename = "{T}Page")]
 pub(crate) struct Listing<T> {
     items: Vec<T>,
-    /// The number of matching employees, counted up to 10,000.
+    /// The number of matching employees among the first 10,000 candidates.
     total: i64,
     total_exact: bool,
     page: u64,

@@ -2,9 +2,8 @@
 
 use std::net::IpAddr;
 
-use deskpass_auth::RoleLockout;
 use deskpass_core::{AllowLists, Role};
-use deskpass_store::ListedSession;
+use deskpass_store::{ListedSession, RoleLockout};
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -110,8 +109,9 @@ struct CallerImpact {
 #[schemars(rename = "OfRole")]
 struct RoleImpact {
     role: RoleName,
-    /// The number of sessions that would be blocked.
+    /// The number of sessions that would be blocked, among the first 20,000.
     sessions: u64,
+    sessions_exact: bool,
     /// Some of them.
     shut_out: Vec<BlockedSession>,
 }
@@ -146,9 +146,9 @@ pub(crate) async fn dry_run(
     JsonBody(ProposedAllowLists(lists)): JsonBody<ProposedAllowLists>,
 ) -> Result<Reply<DryRun>, ApiError> {
     let tried = admin.administrator(&app).preview_ip_rules(&lists).await?;
-    let of_role = |RoleLockout { role, number, some }| {
+    let of_role = |RoleLockout { role, number, exact, some }| {
         let shut_out = some.into_iter().map(BlockedSession::from).collect();
-        RoleImpact { role: RoleName(role), sessions: number, shut_out }
+        RoleImpact { role: RoleName(role), sessions: number, sessions_exact: exact, shut_out }
     };
     let (ip_address, role) = (admin.visitor.address.decided, RoleName(Role::Admin));
     let you = CallerImpact { ip_address, role, shut_out: tried.you };

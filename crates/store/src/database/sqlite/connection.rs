@@ -5,18 +5,40 @@ use std::time::Duration;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{OpenFlags, Statement};
+use tokio::time::Instant;
 
 use crate::database::{Row, SqlValue};
 use crate::{Result, StoreError};
+
+/// How many steps of a statement run between two looks at the clock: less than a millisecond.
+const STEPS_PER_TIME_CHECK: i32 = 10_000;
 
 pub(crate) struct SqliteConnection(rusqlite::Connection);
 
 impl SqliteConnection {
     pub(super) fn open_writer(path: &Path) -> Result<Self> {
         let connection = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // WAL with FULL: an acknowledged commit is on disk, also after a power failure.
-        connection.batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
+        connection.configure_writer()?;
         Ok(connection)
+    }
+
+    /// WAL with FULL: an acknowledged commit is on disk, also after a power failure. A file system without shared memory keeps
+    /// another mode, and SQLite reports no error.
+    fn configure_writer(&self) -> Result<()> {
+        let mode = self.first("PRAGMA journal_mode = WAL", &[], |row| row.text(0))?.unwrap_or_default();
+        if mode != "wal" {
+            return Err(StoreError::unavailable(&format!(
+                "the file system does not support SQLite's write-ahead log (its journal mode is {mode}): keep the data on \
+                 a local disk"
+            )));
+        }
+        self.batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
+        for (pragma, wanted) in [("PRAGMA synchronous", 2), ("PRAGMA foreign_keys", 1)] {
+            if self.first(pragma, &[], |row| row.int(0))? != Some(wanted) {
+                return Err(StoreError::unavailable(&format!("SQLite did not accept {pragma} = {wanted}")));
+            }
+        }
+        Ok(())
     }
 
     /// Opens a database file that no other process knows yet, to fill it in one go. A failure makes the file unusable.
@@ -33,6 +55,11 @@ impl SqliteConnection {
 
     pub(crate) fn open_reader(path: &Path) -> Result<Self> {
         Self::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    }
+
+    /// Statements that still run at this time fail.
+    pub(super) fn set_deadline(&mut self, at: Instant) -> Result<()> {
+        Ok(self.0.progress_handler(STEPS_PER_TIME_CHECK, Some(move || Instant::now() >= at))?)
     }
 
     fn open(path: &Path, access: OpenFlags) -> Result<Self> {
@@ -124,4 +151,23 @@ fn bind(statement: &mut Statement<'_>, values: &[SqlValue<'_>]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_system_without_a_write_ahead_log_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        // This module of SQLite has no shared memory, as some network file systems.
+        let opened = rusqlite::Connection::open_with_flags_and_vfs(
+            directory.path().join("test.db"),
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+            "unix-dotfile",
+        );
+        let error = SqliteConnection(opened.unwrap()).configure_writer().unwrap_err().to_string();
+        assert!(error.contains("(its journal mode is delete): keep the data on a local disk"), "{error}");
+    }
 }
