@@ -78,7 +78,7 @@ pub use links::IdentityLink;
 pub use login_log::{
     AuditEvent, ChainKeys, InvalidReceipt, KeyCheckState, KeyForgetting, KeyState, KeySwitch, KnownKeys, LogEntry,
     LogFault, LogFaultKind, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log,
-    key_check_state, read_key_state, read_log, verify_log,
+    key_check_state, read_key_state, read_log, verify_log, verify_log_in_batches,
 };
 pub use oidc::{
     AccessTokenRecord, EndedGrant, GrantClient, GrantOutcome, GrantRecord, KeyCondition, LogoutBacklog, LogoutNotice,

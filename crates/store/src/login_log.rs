@@ -30,4 +30,4 @@ pub use page::{LogFilter, LogPage, read_log};
 pub(crate) use page::{find_row, first_id_at, page_statements, read_page};
 pub use receipt::{InvalidReceipt, Receipt};
 pub use row::LogRow;
-pub use verify::{LogFault, LogFaultKind, LogVerdict, VerifyError, verify_log};
+pub use verify::{LogFault, LogFaultKind, LogVerdict, VerifyError, verify_log, verify_log_in_batches};

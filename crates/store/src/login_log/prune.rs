@@ -73,7 +73,7 @@ fn prune_step(
         return Ok((None, false));
     }
     let (mut good, mut last, mut stopped) = (true, None, false);
-    ChainWalk::after(&keys, chain, &end.pruned).next(sql, rows, |found| {
+    ChainWalk::after(chain, &end.pruned).next(sql, &keys, (i64::MAX, rows), |found| {
         stopped |= found.at.is_some_and(|at| at >= older_than);
         good &= stopped || found.fit == RowFit::Intact;
         if good && !stopped {
