@@ -24,6 +24,7 @@ mod locks;
 mod login_log;
 mod oidc;
 mod people;
+mod plan_table;
 mod platform_directory;
 mod query_plans;
 mod questions;

@@ -73,7 +73,7 @@ fn plans(sql: &Sql<'_>, statements: Vec<NamedStatement>) -> Result<Vec<(&'static
 }
 
 /// One line per step, indented below its parent.
-fn plan(sql: &Sql<'_>, text: &str, values: &[SqlValue<'_>]) -> Result<String> {
+pub(crate) fn plan(sql: &Sql<'_>, text: &str, values: &[SqlValue<'_>]) -> Result<String> {
     if let Sql::Postgres(_) = sql {
         return Ok(sql.rows(&format!("EXPLAIN {text}"), values, |row| row.text(0))?.join("\n"));
     }

@@ -9,6 +9,7 @@ mod list;
 mod lockout_preview;
 mod lookup;
 mod network;
+mod plans;
 mod scope;
 
 pub use begin::{BeginOutcome, NewSession, Precondition};
@@ -23,4 +24,5 @@ pub use list::{ListedSession, SessionFilter, SessionPage};
 pub use lookup::SessionLookup;
 pub(crate) use network::NETWORK_RETENTION;
 pub use network::SignInNetwork;
+pub(crate) use plans::statements;
 pub(crate) use scope::{SessionScope, end_sessions_of};

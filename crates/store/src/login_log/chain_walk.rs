@@ -60,17 +60,20 @@ pub(super) fn ends(sql: &Sql<'_>) -> Result<Vec<(i64, ChainEnd)>> {
     Ok(sql.rows(&text, &args![ADOPTED_CHAIN], read)?.into_iter().flatten().collect())
 }
 
+pub(super) const UP_TO: &str = "SELECT COALESCE(MIN(seq), 0), COUNT(*) FROM login_log WHERE chain = $1 AND seq <= $2";
+
 /// The first row of a chain up to a position, and the number of rows.
 pub(super) fn up_to(sql: &Sql<'_>, chain: i64, seq: i64) -> Result<Option<(i64, i64)>> {
-    let text = "SELECT COALESCE(MIN(seq), 0), COUNT(*) FROM login_log WHERE chain = $1 AND seq <= $2";
-    let found = sql.first(text, &args![chain, seq], |row| Ok((row.int(0).unwrap_or(seq), row.int(1)?)))?;
+    let found = sql.first(UP_TO, &args![chain, seq], |row| Ok((row.int(0).unwrap_or(seq), row.int(1)?)))?;
     Ok(found.filter(|(_, rows)| *rows > 0))
 }
 
+pub(super) const FIRST_BETWEEN: &str =
+    "SELECT seq FROM login_log WHERE chain = $1 AND seq > $2 AND seq <= $3 ORDER BY chain, seq LIMIT 1";
+
 /// The first row of a chain after a position and up to another one.
 pub(super) fn first_between(sql: &Sql<'_>, chain: i64, after: i64, to: i64) -> Result<Option<i64>> {
-    let text = "SELECT seq FROM login_log WHERE chain = $1 AND seq > $2 AND seq <= $3 ORDER BY chain, seq LIMIT 1";
-    sql.first(text, &args![chain, after, to], |row| Ok(row.int(0).unwrap_or(to)))
+    sql.first(FIRST_BETWEEN, &args![chain, after, to], |row| Ok(row.int(0).unwrap_or(to)))
 }
 
 /// True for a position in a chain, and for no value of a wrong type: the service never writes one, and only SQLite can contain one.
@@ -78,9 +81,11 @@ const IS_POSITION: &str = "CAST(seq AS BIGINT) = seq";
 
 /// The position of the last row of a chain.
 pub(super) fn last_position(sql: &Sql<'_>, chain: i64) -> Result<Option<i64>> {
-    let text =
-        format!("SELECT seq FROM login_log WHERE chain = $1 AND {IS_POSITION} ORDER BY chain DESC, seq DESC LIMIT 1");
-    Ok(sql.first(&text, &args![chain], |row| Ok(row.int(0).ok()))?.flatten())
+    Ok(sql.first(&last_row(), &args![chain], |row| Ok(row.int(0).ok()))?.flatten())
+}
+
+pub(super) fn last_row() -> String {
+    format!("SELECT seq FROM login_log WHERE chain = $1 AND {IS_POSITION} ORDER BY chain DESC, seq DESC LIMIT 1")
 }
 
 /// A row and the result of checking it.
@@ -159,7 +164,7 @@ impl ChainWalk {
         // All rows at one position are read in the same batch: otherwise a second row at the last position would never be read.
         let Some(to) = batch_end(sql, self.chain, (self.seq, last), limit)? else { return Ok(false) };
         let values = args![self.chain, self.seq, to, limit.saturating_add(MAX_DUPLICATES)];
-        sql.rows(&rows(), &values, |row| {
+        sql.rows(&rows_of_batch(), &values, |row| {
             each(self.step(keys, row, row.int(SEQ_COLUMN)?));
             Ok(())
         })?;
@@ -214,11 +219,14 @@ impl ChainWalk {
 
 /// The position of the last of the next `limit` rows after a position and up to another one.
 fn batch_end(sql: &Sql<'_>, chain: i64, (after, last): (i64, i64), limit: i64) -> Result<Option<i64>> {
-    let text = format!(
+    Ok(sql.first(&end_of_batch(), &args![chain, after, last, limit], |row| row.maybe_int(0))?.flatten())
+}
+
+pub(super) fn end_of_batch() -> String {
+    format!(
         "SELECT MAX(seq) FROM (SELECT seq FROM login_log WHERE chain = $1 AND seq > $2 AND seq <= $3 AND {IS_POSITION}
          ORDER BY chain, seq LIMIT $4) batch"
-    );
-    Ok(sql.first(&text, &args![chain, after, last, limit], |row| row.maybe_int(0))?.flatten())
+    )
 }
 
 /// The columns that [`StoredRow::read`] reads, followed by the position of the row and its hash.
@@ -235,7 +243,7 @@ pub(super) const HASH_COLUMN: usize = 21;
 /// The column after those: the hash of the row that this row recorded, or of the previous row.
 pub(super) const OTHER_HASH_COLUMN: usize = 22;
 
-fn rows() -> String {
+pub(super) fn rows_of_batch() -> String {
     format!(
         "SELECT {}, (SELECT s.hash FROM login_log s WHERE s.chain = (l.chain % 8 + 1 + l.seq % 7) % 8
              AND s.seq = l.seen_seq LIMIT 1)

@@ -17,7 +17,7 @@ use super::key_evidence::is_key_of;
 use super::keys::{ChainKeys, LogKeys};
 use super::marker::{self, Marker, MarkerState};
 use super::receipt::{InvalidReceipt, Receipt};
-use crate::database::{Sql, in_snapshot, read_directly};
+use crate::database::{Sql, SqlValue, in_snapshot, read_directly};
 use crate::{DirectReadError, Location, Mode, Result};
 
 use fault::LogFaults;
@@ -157,6 +157,11 @@ fn chains(sql: &Sql<'_>, receipt: &Receipt) -> Result<Vec<i64>> {
     chains.sort_unstable();
     chains.dedup();
     Ok(chains)
+}
+
+/// The statements that find rows in no chain, each with its name and values.
+pub(super) fn unchained_statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)> {
+    unchained::statements()
 }
 
 /// The findings so far.

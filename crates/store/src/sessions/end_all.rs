@@ -89,6 +89,12 @@ struct FoundSessions {
     is_full: bool,
 }
 
+/// The next sessions that began before a time, in the order of the primary key.
+pub(super) const NEXT_SESSIONS: &str =
+    "SELECT digest FROM session WHERE digest > $1 AND created_at < $2 ORDER BY digest LIMIT $3";
+pub(super) const END_SESSIONS: &str =
+    "DELETE FROM session WHERE digest > $1 AND digest <= $2 AND created_at < $3 RETURNING digest, expires_at";
+
 /// Ends the next sessions in the order of their digests, so that sessions which begin meanwhile do not prolong the walk.
 fn end_batch(
     tx: &mut Tx<'_>,
@@ -97,15 +103,13 @@ fn end_batch(
     deny_until: Timestamp,
     now: Timestamp,
 ) -> Result<FoundSessions> {
-    let text = "SELECT digest FROM session WHERE digest > $1 AND created_at < $2 ORDER BY digest LIMIT $3";
-    let mut found = tx.rows(text, &args![after, before, BATCH_SESSIONS], |row| row.text(0))?;
+    let mut found = tx.rows(NEXT_SESSIONS, &args![after, before, BATCH_SESSIONS], |row| row.text(0))?;
     let is_full = i64::try_from(found.len()).is_ok_and(|found| found == BATCH_SESSIONS);
     let Some(last) = found.pop() else { return Ok(FoundSessions { ended: 0, last: None, is_full }) };
     // Also sessions that began since, which are not in the list.
-    let text =
-        "DELETE FROM session WHERE digest > $1 AND digest <= $2 AND created_at < $3 RETURNING digest, expires_at";
     let read = |row: &Row<'_>| Ok((row.text(0)?, row.timestamp(1)?));
-    let (digests, ends): (Vec<_>, Vec<_>) = tx.rows(text, &args![after, &*last, before], read)?.into_iter().unzip();
+    let (digests, ends): (Vec<_>, Vec<_>) =
+        tx.rows(END_SESSIONS, &args![after, &*last, before], read)?.into_iter().unzip();
     deny_all(tx, &digests, EndReason::Kicked, deny_until)?;
     let ended = ends.into_iter().filter(|expires_at| *expires_at > now).count();
     end_with_sessions_between(tx, after, &last, now)?;

@@ -7,8 +7,12 @@ use deskpass_core::{AllowLists, Digest, Networks, Role, Timestamp};
 use crate::database::Sql;
 use crate::{ListedSession, Result, Store};
 
-/// The number of sessions read at once. All sessions are checked, however many.
+/// The number of sessions read at once, as in [`SESSIONS`]. All sessions are checked, however many.
 const BATCH_ROWS: i64 = 5_000;
+
+/// The next sessions, in the order of the primary key.
+pub(super) const SESSIONS: &str = "SELECT digest, role_id, expires_at, ip_address FROM session WHERE digest > $1
+    ORDER BY digest LIMIT 5000";
 
 impl Store {
     /// Previews an allow list of `networks` for `role`: the number of sessions in which the role is active and that began
@@ -54,8 +58,7 @@ struct AddressPage {
 }
 
 fn addresses(sql: &Sql<'_>, after: &str, role: Role, now: Timestamp) -> Result<AddressPage> {
-    let text = "SELECT digest, role_id, expires_at, ip_address FROM session WHERE digest > $1 ORDER BY digest LIMIT $2";
-    let rows = sql.rows(text, &args![after, BATCH_ROWS], |row| {
+    let rows = sql.rows(SESSIONS, &args![after], |row| {
         let counts = row.int(1)? == role.id() && row.timestamp(2)? > now;
         let address = row.maybe_text(3)?.and_then(|text| text.parse::<IpAddr>().ok());
         Ok((row.digest(0)?, address.filter(|_| counts)))

@@ -92,6 +92,12 @@ pub(crate) fn probe_write(connection: &PostgresConnection) -> Result<()> {
     connection.execute(&text, &[]).map(drop)
 }
 
+/// The statements that read and sweep the journal, each with its name and with values, for the test that requires them to use an index.
+pub(crate) fn statements() -> [(&'static str, String); 2] {
+    let read = READ_CHANGES.replace("$1", "2000000").replace("$2", "'2000000:2000000:'");
+    [("journal, read", read), ("journal, sweep", SWEEP.to_owned())]
+}
+
 /// Removes the rows that every node has read.
 pub(crate) fn sweep(connection: &PostgresConnection) -> Result<usize> {
     connection.execute(SWEEP, &[])

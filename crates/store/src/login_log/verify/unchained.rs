@@ -32,24 +32,19 @@ impl Verification<'_> {
 
     /// Counts and reports rows that are in no chain, or in one of these without a position.
     pub(super) fn unchained(&mut self, sql: &Sql<'_>, chains: &[i64]) -> Result<()> {
-        in_snapshot(sql, |sql| self.report_unchained(sql, "chain IS NULL", &[]))?;
+        in_snapshot(sql, |sql| self.report_unchained(sql, IN_NO_CHAIN, &[]))?;
         for chain in chains {
-            let place = "chain = $1 AND seq IS NULL";
-            in_snapshot(sql, |sql| self.report_unchained(sql, place, &args![*chain]))?;
+            in_snapshot(sql, |sql| self.report_unchained(sql, WITHOUT_POSITION, &args![*chain]))?;
         }
         Ok(())
     }
 
     fn report_unchained(&mut self, sql: &Sql<'_>, place: &str, values: &[SqlValue<'_>]) -> Result<()> {
-        let count = format!("SELECT COUNT(*) FROM login_log WHERE {place}");
-        let rows = sql.first(&count, values, |row| row.int(0))?.unwrap_or(0).unsigned_abs();
+        let rows = sql.first(&count(place), values, |row| row.int(0))?.unwrap_or(0).unsigned_abs();
         if rows == 0 {
             return Ok(());
         }
-        // In the order of the index: another one would read the whole table.
-        let text =
-            format!("SELECT id, at FROM login_log WHERE {place} ORDER BY chain, seq LIMIT {MAX_LISTED_UNCHAINED}");
-        let mut listed = sql.rows(&text, values, |row| Ok((row.text(0).ok(), row.timestamp(1).ok())))?;
+        let mut listed = sql.rows(&list(place), values, |row| Ok((row.text(0).ok(), row.timestamp(1).ok())))?;
         listed.sort();
         let further = rows.saturating_sub(u64::try_from(listed.len()).unwrap_or(u64::MAX));
         for (id, at) in listed {
@@ -59,6 +54,29 @@ impl Verification<'_> {
         self.unchained = self.unchained.saturating_add(rows);
         Ok(())
     }
+}
+
+/// The conditions for rows in no chain, and for rows in a chain without a position.
+const IN_NO_CHAIN: &str = "chain IS NULL";
+const WITHOUT_POSITION: &str = "chain = $1 AND seq IS NULL";
+
+fn count(place: &str) -> String {
+    format!("SELECT COUNT(*) FROM login_log WHERE {place}")
+}
+
+/// In the order of the index: another one would read the whole table.
+fn list(place: &str) -> String {
+    format!("SELECT id, at FROM login_log WHERE {place} ORDER BY chain, seq LIMIT {MAX_LISTED_UNCHAINED}")
+}
+
+/// The statements that find these rows, each with its name and values, for the test that requires them to use an index.
+pub(super) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)> {
+    vec![
+        ("verify, rows in no chain", count(IN_NO_CHAIN), Vec::new()),
+        ("verify, list of rows in no chain", list(IN_NO_CHAIN), Vec::new()),
+        ("verify, rows without a position", count(WITHOUT_POSITION), args![3_i64].to_vec()),
+        ("verify, list of rows without a position", list(WITHOUT_POSITION), args![3_i64].to_vec()),
+    ]
 }
 
 /// The number of the last of the next `batch` rows in the table, in the order in which they were written, and the identifiers of those
