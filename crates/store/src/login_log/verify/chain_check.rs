@@ -11,7 +11,7 @@ use crate::login_log::keys::LogKeys;
 struct ChainCheck<'s, 'a> {
     verification: &'s mut Verification<'a>,
     chain: i64,
-    /// The end of the chain in its first snapshot. Rows that are written later are not checked.
+    /// The end of the chain in its first snapshot.
     end: Option<ChainEnd>,
     /// The last position to check: of the last row in the first snapshot, or of the end if that is further.
     until: i64,
@@ -30,8 +30,8 @@ struct ChainCheck<'s, 'a> {
 /// Checks a chain, each batch of rows in a snapshot of its own: a long snapshot would keep the write-ahead log of SQLite growing, and
 /// PostgreSQL from removing the former versions of all rows.
 ///
-/// The rows between two positions never change, except that the first of them are pruned. So nothing else may differ between the
-/// snapshots: rows after the end in the first snapshot are left out, and rows that are pruned meanwhile are skipped, by their mark.
+/// The first snapshot says which positions to check. Rows at these never change afterwards, except that the oldest are pruned: they are
+/// skipped, if the mark is genuine. Rows that are written after the first snapshot are left out.
 pub(super) fn check_chain(verification: &mut Verification<'_>, sql: &Sql<'_>, chain: i64) -> Result<()> {
     let (mut check, mut walk) = in_snapshot(sql, move |sql| ChainCheck::begin(verification, sql, chain))?;
     while in_snapshot(sql, |sql| check.continue_with(&mut walk, sql))? {
