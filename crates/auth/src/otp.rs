@@ -249,8 +249,15 @@ impl Auth {
         let at = self.clock.now();
         let notice = self.new_notice(&employee, NoticeSubject::DeviceUnbound, at, visitor)?;
         let entry = self.plain_entry(AuditEvent::DeviceUnbound, &employee, at, visitor)?;
-        if !self.store.unbind_device(bearer.as_author(at), employee, notice, entry).await? {
-            return Err(Refusal::NoDevice.into());
+        let (by, mut sealed) = (bearer.as_author(at), device.sealed);
+        // Only the device whose code was accepted: another one may have been bound meanwhile, after an administrator reset this one.
+        while !self
+            .store
+            .unbind_device(by.clone(), employee.clone(), sealed.clone(), notice.clone(), entry.clone())
+            .await?
+        {
+            let seed = self.credential_vault.unseal_seed(&sealed, &employee)?;
+            sealed = self.resealed(&employee, &sealed, &seed).await?.ok_or(Refusal::NoDevice)?;
         }
         self.notices_due.notify_one();
         Ok(())

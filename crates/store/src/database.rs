@@ -40,6 +40,7 @@ pub use observer::{Operation, OperationReport, StoreLoad};
 pub use open_error::OpenError;
 pub(crate) use platform_record::recorded_platform;
 pub use platform_record::{DataPlatform, PlatformMismatch};
+pub(crate) use postgres::journal_statements;
 pub use postgres::{PostgresSettings, PostgresStatus, inspect_postgres};
 pub use restart::{SameKey, restart_log};
 pub use restore::{RestoreError, RestoreReport, RestoreSettings, RestoredSessions, restore};

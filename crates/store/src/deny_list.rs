@@ -3,8 +3,11 @@
 use deskpass_core::{Digest, Timestamp};
 
 use crate::cache::CacheChange;
-use crate::database::{Sql, Tx};
+use crate::database::{Sql, SqlValue, Tx};
 use crate::{Result, StoreError};
+
+/// The number of digests that one statement denies.
+const DENY_BATCH: usize = 100;
 
 named_enum! {
     /// Why a token was ended before it expired.
@@ -24,6 +27,22 @@ pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: EndReason, until: Times
     let text = "INSERT INTO denied_token (digest, reason, until) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
     tx.execute(text, &args![digest, why.name(), until])?;
     tx.record_change(CacheChange::Session(digest));
+    Ok(())
+}
+
+/// Denies several digests, as texts; the caller records the change for the caches. The rows of what had these tokens are deleted before:
+/// a selection of rows that is made twice can find others the second time, which would end without a reason.
+pub(crate) fn deny_all(tx: &Tx<'_>, digests: &[String], why: EndReason, until: Timestamp) -> Result<()> {
+    for some in digests.chunks(DENY_BATCH) {
+        let rows: Vec<_> = (3..).take(some.len()).map(|place| format!("(${place}, $1, $2)")).collect();
+        let text = format!(
+            "INSERT INTO denied_token (digest, reason, until) VALUES {} ON CONFLICT DO NOTHING",
+            rows.join(", ")
+        );
+        let mut values = args![why.name(), until].to_vec();
+        values.extend(some.iter().map(|digest| SqlValue::from(&**digest)));
+        tx.execute(&text, &values)?;
+    }
     Ok(())
 }
 

@@ -25,6 +25,7 @@ mod locks;
 mod login_log;
 mod oidc;
 mod people;
+mod plan_table;
 mod platform_directory;
 mod query_plans;
 mod questions;
@@ -79,7 +80,7 @@ pub use links::IdentityLink;
 pub use login_log::{
     AuditEvent, ChainKeys, InvalidReceipt, KeyCheckState, KeyForgetting, KeyState, KeySwitch, KnownKeys, LogEntry,
     LogFault, LogFaultKind, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log,
-    key_check_state, read_key_state, read_log, verify_log,
+    key_check_state, read_key_state, read_log, verify_log, verify_log_in_batches,
 };
 pub use oidc::{
     AccessTokenRecord, EndedGrant, GrantClient, GrantOutcome, GrantRecord, KeyCondition, LogoutBacklog, LogoutNotice,

@@ -18,7 +18,7 @@ mod subjects;
 mod tokens;
 mod told_roles;
 
-pub(crate) use client_ends::sweep_removed_clients;
+pub(crate) use client_ends::{SWEEP_REMOVED_CLIENTS, sweep_removed_clients};
 pub use client_record::OidcClient;
 pub(crate) use client_record::{StoredClients, read_clients};
 pub use direct_read::read_oidc_clients;
@@ -27,6 +27,6 @@ pub use key_record::StoredSigningKey;
 pub(crate) use key_record::read_keys;
 pub use keys::KeyCondition;
 pub use logouts::{LogoutBacklog, LogoutNotice};
-pub(crate) use plans::statements;
+pub(crate) use plans::{logout_statements, statements};
 pub use record::{AccessTokenRecord, EndedGrant, GrantRecord};
 pub use refresh::{RefreshOutcome, RefreshRequest};

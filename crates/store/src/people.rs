@@ -13,5 +13,5 @@ pub use chores::Chore;
 pub(crate) use events::EVENT_RETENTION;
 pub use events::{ClaimedEvent, ReceivedEvent, Reception};
 pub use leaving::{Leaving, LeftOutcome};
-pub(crate) use plans::statements;
+pub(crate) use plans::{claim_statement, statements};
 pub use rename::Renaming;

@@ -6,7 +6,7 @@ use crate::database::{Row, Sql, SqlValue, in_snapshot};
 use crate::directory::{MAX_SCANNED_ENTRIES, PeopleSql, is_selective};
 use crate::login_log::page_statements;
 use crate::sessions::SessionWalk;
-use crate::{Cursor, PeopleFilter, Result, SessionFilter, Store, oidc, people, sweep};
+use crate::{Cursor, PeopleFilter, Result, SessionFilter, Store, oidc, people};
 
 impl Store {
     /// The plans for selecting the next `step` entries of a list of people, and for reading as many people and their roles.
@@ -56,12 +56,6 @@ impl Store {
         self.database.read(|sql| plans(sql, people::statements())).await
     }
 
-    /// The plans of the statements of the sweep, each with the name of its table.
-    #[doc(hidden)]
-    pub async fn sweep_plans(&self) -> Result<Vec<(&'static str, String)>> {
-        self.database.read(|sql| plans(sql, sweep::statements())).await
-    }
-
     /// The plans for reading a page of the log, each with its name.
     #[doc(hidden)]
     pub async fn log_page_plans(&self) -> Result<Vec<(String, String)>> {
@@ -82,7 +76,7 @@ fn plans(sql: &Sql<'_>, statements: Vec<NamedStatement>) -> Result<Vec<(&'static
 }
 
 /// One line per step, indented below its parent.
-fn plan(sql: &Sql<'_>, text: &str, values: &[SqlValue<'_>]) -> Result<String> {
+pub(crate) fn plan(sql: &Sql<'_>, text: &str, values: &[SqlValue<'_>]) -> Result<String> {
     if let Sql::Postgres(_) = sql {
         return Ok(sql.rows(&format!("EXPLAIN {text}"), values, |row| row.text(0))?.join("\n"));
     }

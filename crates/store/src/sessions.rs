@@ -9,6 +9,7 @@ mod list;
 mod lockout_preview;
 mod lookup;
 mod network;
+mod plans;
 mod scope;
 
 pub use begin::{BeginOutcome, NewSession, Precondition};
@@ -24,4 +25,5 @@ pub use lockout_preview::RoleLockout;
 pub use lookup::SessionLookup;
 pub(crate) use network::NETWORK_RETENTION;
 pub use network::SignInNetwork;
+pub(crate) use plans::statements;
 pub(crate) use scope::{SessionScope, end_sessions_of};

@@ -47,6 +47,9 @@ impl HourlyCounts {
     }
 }
 
+/// Reads the counts of a period.
+pub(crate) const COUNTS_OF_HOURS: &str = "SELECT hour, step, times FROM sign_in_count WHERE hour >= $1 AND hour < $2";
+
 /// Counts by start of the hour and step.
 type Times = BTreeMap<(i64, SignInStep), u64>;
 
@@ -118,11 +121,11 @@ impl Store {
 
     /// The hours with counts that overlap a period, the oldest first. Unwritten counts of other nodes are not included.
     pub async fn statistics(&self, from: Timestamp, to: Timestamp) -> Result<Vec<HourlyCounts>> {
-        let (text, first) = ("SELECT hour, step, times FROM sign_in_count WHERE hour >= $1 AND hour < $2", hour(from));
+        let first = hour(from);
         let flush = self.statistics.flush.lock().await;
         let unsettled = flush.process.zip(flush.unsettled.as_ref().map(|batch| batch.id));
         let rows = self.database.read(move |sql| {
-            let rows = sql.rows(text, &args![first, to], |row| {
+            let rows = sql.rows(COUNTS_OF_HOURS, &args![first, to], |row| {
                 Ok((row.int(0)?, SignInStep::from_name(&row.text(1)?), row.int(2)?))
             })?;
             let is_settled =

@@ -6,8 +6,8 @@ use deskpass_core::{Digest, Timestamp};
 
 use crate::cache::CacheChange;
 use crate::database::{SqlValue, Tx, sweep_journal};
-use crate::oidc::endings::end_with_swept_sessions;
-use crate::oidc::sweep_removed_clients;
+use crate::oidc::endings::{OF_SWEPT_SESSIONS, end_with_swept_sessions};
+use crate::oidc::{SWEEP_REMOVED_CLIENTS, sweep_removed_clients};
 use crate::people::EVENT_RETENTION;
 use crate::sessions::NETWORK_RETENTION;
 use crate::{Result, Store, agents};
@@ -15,6 +15,10 @@ use crate::{Result, Store, agents};
 /// Retention of a notice that could not be delivered, and of the end of a session that a client could not be told.
 const NOTICE_RETENTION: Duration = Duration::from_hours(48);
 const STATISTICS_RETENTION: Duration = Duration::from_hours(400 * 24);
+
+const SWEEP_SESSIONS: &str =
+    "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2)
+    RETURNING digest";
 
 impl Store {
     /// Removes up to `batch` sessions and partial sessions that ended before `ended`, and as many expired rows of each
@@ -37,12 +41,9 @@ impl Store {
     }
 }
 
-const DELETE_SESSIONS: &str =
-    "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2) RETURNING digest";
-
 fn sweep_sessions(tx: &mut Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize> {
     // Unreadable rows are removed as well.
-    let expired = tx.rows(DELETE_SESSIONS, &args![ended, batch], |row| Ok(Digest::from_text(&row.text(0)?)))?;
+    let expired = tx.rows(SWEEP_SESSIONS, &args![ended, batch], |row| Ok(Digest::from_text(&row.text(0)?)))?;
     let removed = expired.len();
     for digest in expired.into_iter().flatten() {
         tx.record_change(CacheChange::SessionSwept(digest));
@@ -50,9 +51,12 @@ fn sweep_sessions(tx: &mut Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64)
     Ok(removed + end_with_swept_sessions(tx, ended, batch, now)? + sweep_removed_clients(tx, batch)?)
 }
 
-/// The statements that remove expired rows of all other tables: each with the name of the table, and the time in it.
-fn other_deletions(now: Timestamp, ended: Timestamp) -> [(&'static str, String, Timestamp); 12] {
-    let tables = [
+/// A table with rows that expire: its name, its key, the condition by which a row has expired, and the time of the condition.
+type ExpiringTable = (&'static str, &'static str, &'static str, Timestamp);
+
+/// All other tables with rows that expire.
+fn expiring_tables(now: Timestamp, ended: Timestamp) -> [ExpiringTable; 12] {
+    [
         ("denied_token", "digest", "until <= $1", now),
         ("bind_proof", "digest", "expires_at <= $1", now),
         ("used_once", "digest", "until <= $1", now),
@@ -65,25 +69,37 @@ fn other_deletions(now: Timestamp, ended: Timestamp) -> [(&'static str, String, 
         ("platform_event", "digest", "received_at <= $1", now - EVENT_RETENTION),
         ("sign_in_count", "hour", "hour < $1", now - STATISTICS_RETENTION),
         ("employee_network", "corp_id, employee_key, network", "seen_at <= $1", now - NETWORK_RETENTION),
-    ];
-    tables.map(|(table, key, has_expired, at)| {
-        let expired = format!("SELECT {key} FROM {table} WHERE {has_expired} LIMIT $2");
-        (table, format!("DELETE FROM {table} WHERE ({key}) IN ({expired})"), at)
-    })
+    ]
+}
+
+fn sweep_table((table, key, has_expired, _): ExpiringTable) -> String {
+    let expired = format!("SELECT {key} FROM {table} WHERE {has_expired} LIMIT $2");
+    format!("DELETE FROM {table} WHERE ({key}) IN ({expired})")
 }
 
 fn sweep(tx: &Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize> {
     let mut removed = 0;
-    for (_, text, at) in other_deletions(now, ended) {
-        removed += tx.execute(&text, &args![at, batch])?;
+    for table in expiring_tables(now, ended) {
+        removed += tx.execute(&sweep_table(table), &args![table.3, batch])?;
     }
     Ok(removed + agents::sweep_failed_attempts(tx, now, batch)?)
 }
 
 /// The statements of the sweep, each with its name and values, for the test that requires them to use an index.
-pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)> {
-    let (now, batch) = (Timestamp::from_millis(1_000), 500_i64);
-    let sessions = ("session", DELETE_SESSIONS.to_owned(), args![now, batch].to_vec());
-    let others = other_deletions(now, now).map(|(table, text, at)| (table, text, args![at, batch].to_vec()));
-    std::iter::once(sessions).chain(others).collect()
+pub(crate) fn statements() -> Vec<(String, String, Vec<SqlValue<'static>>)> {
+    let (at, batch) = (Timestamp::from_millis(1_000), 10_i64);
+    let mut statements = vec![
+        ("sweep session".to_owned(), SWEEP_SESSIONS.to_owned(), args![at, batch].to_vec()),
+        ("sweep oidc_client".to_owned(), SWEEP_REMOVED_CLIENTS.to_owned(), args![batch].to_vec()),
+        (
+            "sweep oidc_grant".to_owned(),
+            format!("DELETE FROM oidc_grant WHERE {OF_SWEPT_SESSIONS}"),
+            args![at, batch].to_vec(),
+        ),
+        ("sweep guess".to_owned(), agents::sweep_attempts_statement(), args![at, 5_i64, at, batch].to_vec()),
+    ];
+    let tables = expiring_tables(at, at)
+        .map(|table| (format!("sweep {}", table.0), sweep_table(table), args![at, batch].to_vec()));
+    statements.extend(tables);
+    statements
 }

@@ -15,6 +15,7 @@ mod lists;
 mod log;
 mod oidc;
 mod people;
+mod plans;
 mod roles;
 mod shared;
 #[path = "../../../tests/harness/stopwatch.rs"]

@@ -114,7 +114,12 @@ impl Auth {
     }
 
     /// The sealed secret of the same device, if it was moved to another key since it was read.
-    async fn resealed(&self, agent: &EmployeeKey, before: &str, seed: &TotpSecret) -> Result<Option<String>, Error> {
+    pub(super) async fn resealed(
+        &self,
+        agent: &EmployeeKey,
+        before: &str,
+        seed: &TotpSecret,
+    ) -> Result<Option<String>, Error> {
         let device = self.store.agent(agent.clone()).await?.and_then(|record| record.device);
         let Some(sealed) = device.map(|device| device.sealed).filter(|sealed| sealed != before) else {
             return Ok(None);

@@ -18,16 +18,17 @@ pub struct StoredCredentials {
 
 debug_only!(StoredCredentials, employee);
 
+pub(super) const NEXT_CREDENTIALS: &str = "SELECT corp_id, employee_key, password_hash, otp_secret FROM agent
+    WHERE (corp_id, employee_key) > ($1, $2) AND (password_hash IS NOT NULL OR otp_secret IS NOT NULL)
+    ORDER BY corp_id, employee_key LIMIT $3";
+
 impl Store {
     /// The next `limit` employees after `after` who have credentials, ordered by corporation and identifier.
     pub async fn stored_credentials(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<StoredCredentials>> {
-        let text = "SELECT corp_id, employee_key, password_hash, otp_secret FROM agent
-            WHERE (corp_id, employee_key) > ($1, $2) AND (password_hash IS NOT NULL OR otp_secret IS NOT NULL)
-            ORDER BY corp_id, employee_key LIMIT $3";
         self.database
             .read(move |sql| {
                 let (corp, id) = after.as_ref().map_or(("", ""), |key| (key.corp(), key.id()));
-                sql.rows(text, &args![corp, id, limit], |row| {
+                sql.rows(NEXT_CREDENTIALS, &args![corp, id, limit], |row| {
                     let (employee, password, device) = (row.employee(0)?, row.maybe_text(2)?, row.maybe_text(3)?);
                     Ok(StoredCredentials { employee, password, device })
                 })

@@ -242,28 +242,32 @@ impl Store {
         .await
     }
 
-    /// Removes the agent's devices and recovery codes, and queues the notice; `false` when no device was bound.
+    /// Removes the device with this sealed secret and its recovery codes, and queues the notice; `false`, with no change, when no
+    /// device is bound, or another one.
     pub async fn unbind_device(
         &self,
         by: ChangeAuthor,
         key: EmployeeKey,
+        sealed: String,
         notice: Notice,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
+        let text = format!("{UNBIND_DEVICE} AND otp_secret = $3");
         self.write_as(by, move |tx| {
-            let was_bound = remove_device(tx, &key)?;
-            if was_bound {
-                notice.write(tx)?;
-                entry.write(tx)?;
+            if tx.execute(&text, &args![key.corp(), key.id(), &*sealed])? == 0 {
+                return Ok(false);
             }
-            Ok(was_bound)
+            remove_setup_and_codes(tx, &key)?;
+            notice.write(tx)?;
+            entry.write(tx)?;
+            Ok(true)
         })
         .await
     }
 
-    /// Removes a device like [`Self::unbind_device`], for an administrator; also clears the failed attempts at its codes
-    /// and stores the digest of the setup code with which the employee may bind another. Returns whether a device was bound;
-    /// `None`, with no change, when the employee may not have one.
+    /// Removes whichever device is bound, for an administrator; also clears the failed attempts at its codes and stores the digest of
+    /// the setup code with which the employee may bind another. Returns whether a device was bound; `None`, with no change, when the
+    /// employee may not have one.
     pub async fn reset_device(
         &self,
         by: ChangeAuthor,
@@ -279,7 +283,8 @@ impl Store {
             if tx.execute(text, &args![key.corp(), key.id(), setup_code, until])? == 0 {
                 return Ok(None);
             }
-            let was_bound = remove_device(tx, &key)?;
+            let was_bound = tx.execute(UNBIND_DEVICE, &args![key.corp(), key.id()])? == 1;
+            remove_setup_and_codes(tx, &key)?;
             failed_attempts::clear(tx, &key, AttemptsToClear::Kind(AttemptKind::Otp))?;
             entry.write(tx)?;
             Ok(Some(was_bound))
@@ -288,14 +293,12 @@ impl Store {
     }
 }
 
-/// Removes the bound and the pending device and the recovery codes; returns whether a device was bound.
-fn remove_device(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
+/// Removes the pending device and the recovery codes.
+fn remove_setup_and_codes(tx: &Tx<'_>, key: &EmployeeKey) -> Result<()> {
     let text = "UPDATE agent SET otp_pending = NULL, otp_pending_until = NULL, otp_pending_by = NULL
         WHERE corp_id = $1 AND employee_key = $2";
     tx.execute(text, &args![key.corp(), key.id()])?;
-    let was_bound = tx.execute(UNBIND_DEVICE, &args![key.corp(), key.id()])? == 1;
-    delete_recovery_codes(tx, key)?;
-    Ok(was_bound)
+    delete_recovery_codes(tx, key)
 }
 
 fn delete_recovery_codes(tx: &Tx<'_>, key: &EmployeeKey) -> Result<()> {

@@ -112,8 +112,15 @@ pub(super) fn read(row: &Row<'_>) -> Result<FailedAttempts> {
 /// Removes attempts at credentials that do not exist: accounts without an agent record, passwords of employees who only have a
 /// device, browsers that are no longer known.
 pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize> {
+    tx.execute(
+        &sweep_statement(),
+        &args![now - FEW_ATTEMPTS_RETENTION, i64::from(MANY_ATTEMPTS), now - MANY_ATTEMPTS_RETENTION, batch],
+    )
+}
+
+pub(crate) fn sweep_statement() -> String {
     let digest = KNOWN_BROWSER_PREFIX.len() + 1;
-    let text = format!(
+    format!(
         "DELETE FROM guess WHERE (corp_id, employee_key, trial) IN
         (SELECT g.corp_id, g.employee_key, g.trial FROM guess g WHERE g.last_at <= $1
          AND (g.in_a_row < $2 OR g.last_at <= $3)
@@ -123,9 +130,5 @@ pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize> {
                   (SELECT 1 FROM known_browser b WHERE b.digest = SUBSTR(g.trial, {digest})
                    AND b.corp_id = g.corp_id AND b.employee_key = g.employee_key)))
          LIMIT $4) AND last_at <= $1"
-    );
-    tx.execute(
-        &text,
-        &args![now - FEW_ATTEMPTS_RETENTION, i64::from(MANY_ATTEMPTS), now - MANY_ATTEMPTS_RETENTION, batch],
     )
 }

@@ -124,7 +124,7 @@ named_enum! {
 
 /// The update postpones the notices, so a second node finds them postponed even if both nodes saw them due. Subjects of a
 /// later version are left to its nodes: this version has no text for them.
-fn claim() -> String {
+pub(super) fn claim() -> String {
     let known = NoticeSubject::ALL.map(|subject| format!("'{}'", subject.name())).join(", ");
     format!(
         "UPDATE notice SET due_at = $2, tries = tries + 1 WHERE id IN

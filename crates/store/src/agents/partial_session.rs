@@ -8,7 +8,7 @@ use deskpass_core::{Digest, EmployeeKey, Timestamp};
 use super::Notice;
 use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
 use crate::database::{Row, Tx};
-use crate::deny_list::{EndReason, denied, deny};
+use crate::deny_list::{EndReason, denied, deny, deny_all};
 use crate::locks::{lock_agent_where, lock_enabled_employee};
 use crate::{Result, Store};
 
@@ -126,9 +126,7 @@ pub(crate) fn complete(tx: &Tx<'_>, digest: Digest) -> Result<()> {
 }
 
 pub(crate) fn end_all(tx: &Tx<'_>, key: &EmployeeKey, why: EndReason, deny_until: Timestamp) -> Result<()> {
-    let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $3, $4 FROM half_session
-        WHERE corp_id = $1 AND employee_key = $2 ON CONFLICT DO NOTHING";
-    tx.execute(text, &args![key.corp(), key.id(), why.name(), deny_until])?;
-    let text = "DELETE FROM half_session WHERE corp_id = $1 AND employee_key = $2";
-    tx.execute(text, &args![key.corp(), key.id()]).map(drop)
+    let text = "DELETE FROM half_session WHERE corp_id = $1 AND employee_key = $2 RETURNING digest";
+    let ended = tx.rows(text, &args![key.corp(), key.id()], |row| row.text(0))?;
+    deny_all(tx, &ended, why, deny_until)
 }

@@ -103,8 +103,7 @@ const COLUMNS: &str = "SELECT a.corp_id, a.employee_key, a.role_id, a.disabled_a
 impl Store {
     /// An employee's agent record or device, if there is one.
     pub async fn agent(&self, key: EmployeeKey) -> Result<Option<Agent>> {
-        let text = format!("{COLUMNS} WHERE a.corp_id = $1 AND a.employee_key = $2");
-        self.database.read(move |sql| sql.first(&text, &args![key.corp(), key.id()], agent)).await
+        self.database.read(move |sql| sql.first(&one_agent(), &args![key.corp(), key.id()], agent)).await
     }
 
     /// The role of an employee's agent record, if the record exists and is enabled.
@@ -155,10 +154,9 @@ impl Store {
     pub async fn listed_agent(&self, key: EmployeeKey, now: Timestamp) -> Result<Option<ListedAgent>> {
         self.database
             .read(move |sql| {
-                let text = format!("{COLUMNS} WHERE a.corp_id = $1 AND a.employee_key = $2");
-                let Some(mut found) = sql.first(&text, &args![key.corp(), key.id()], listed)? else { return Ok(None) };
-                let which = "corp_id = $1 AND employee_key = $2";
-                let mut lockouts = lockouts(sql, which, &args![key.corp(), key.id()], now)?;
+                let values = args![key.corp(), key.id()];
+                let Some(mut found) = sql.first(&one_agent(), &values, listed)? else { return Ok(None) };
+                let mut lockouts = lockouts(sql, &lockouts_where("corp_id = $1 AND employee_key = $2"), &values, now)?;
                 (found.locked, found.shut_until) = lockouts.remove(&key).unwrap_or_default();
                 Ok(Some(found))
             })
@@ -296,14 +294,8 @@ fn page(
     let Some(last) = last else { return Ok(AgentPage { agents: Vec::new(), next }) };
     let (corp, id) = after.map_or(("", ""), |key| (key.corp(), key.id()));
     let values = args![corp, id, last.corp(), last.id()];
-    let text = format!(
-        "{COLUMNS} WHERE (a.corp_id, a.employee_key) > ($1, $2) AND (a.corp_id, a.employee_key) <= ($3, $4) AND {}
-         ORDER BY a.corp_id, a.employee_key",
-        which.condition()
-    );
-    let mut agents = sql.rows(&text, &values, listed)?;
-    let range = "(corp_id, employee_key) > ($1, $2) AND (corp_id, employee_key) <= ($3, $4)";
-    let lockouts = lockouts(sql, range, &values, now)?;
+    let mut agents = sql.rows(&agents_between(which), &values, listed)?;
+    let lockouts = lockouts(sql, &lockouts_between(), &values, now)?;
     for listed in &mut agents {
         (listed.locked, listed.shut_until) = lockouts.get(&listed.agent.key).copied().unwrap_or_default();
     }
@@ -318,11 +310,7 @@ fn end_of_page(
     after: Option<&EmployeeKey>,
     limit: usize,
 ) -> Result<(Option<EmployeeKey>, Option<EmployeeKey>)> {
-    let text = format!(
-        "SELECT a.corp_id, a.employee_key, CASE WHEN {} THEN 1 ELSE 0 END FROM agent a
-         WHERE (a.corp_id, a.employee_key) > ($1, $2) ORDER BY a.corp_id, a.employee_key LIMIT {BATCH_SIZE}",
-        which.condition()
-    );
+    let text = next_agents(which);
     let (mut last, mut found, mut scanned, mut place) = (None, 0, 0, after.cloned());
     loop {
         let (corp, id) = place.as_ref().map_or(("", ""), |key| (key.corp(), key.id()));
@@ -346,16 +334,47 @@ fn end_of_page(
     }
 }
 
-/// The lockouts of the accounts that match a condition: whether each is locked for good, and otherwise until when.
+/// Reads one agent.
+pub(super) fn one_agent() -> String {
+    format!("{COLUMNS} WHERE a.corp_id = $1 AND a.employee_key = $2")
+}
+
+/// Reads which of the next records are on a list.
+pub(super) fn next_agents(which: AgentSelection) -> String {
+    format!(
+        "SELECT a.corp_id, a.employee_key, CASE WHEN {} THEN 1 ELSE 0 END FROM agent a
+         WHERE (a.corp_id, a.employee_key) > ($1, $2) ORDER BY a.corp_id, a.employee_key LIMIT {BATCH_SIZE}",
+        which.condition()
+    )
+}
+
+/// Reads the agents of a page.
+pub(super) fn agents_between(which: AgentSelection) -> String {
+    format!(
+        "{COLUMNS} WHERE (a.corp_id, a.employee_key) > ($1, $2) AND (a.corp_id, a.employee_key) <= ($3, $4) AND {}
+         ORDER BY a.corp_id, a.employee_key",
+        which.condition()
+    )
+}
+
+fn lockouts_where(condition: &str) -> String {
+    format!("SELECT recent, in_a_row, last_at, corp_id, employee_key FROM guess WHERE {condition}")
+}
+
+/// Reads the failed attempts of the agents of a page.
+pub(super) fn lockouts_between() -> String {
+    lockouts_where("(corp_id, employee_key) > ($1, $2) AND (corp_id, employee_key) <= ($3, $4)")
+}
+
+/// The lockouts of the accounts that a statement finds: whether each is locked for good, and otherwise until when.
 fn lockouts(
     sql: &Sql<'_>,
-    which: &str,
+    text: &str,
     values: &[SqlValue<'_>],
     now: Timestamp,
 ) -> Result<HashMap<EmployeeKey, (bool, Option<Timestamp>)>> {
-    let text = format!("SELECT recent, in_a_row, last_at, corp_id, employee_key FROM guess WHERE {which}");
     let mut found = HashMap::<_, (bool, Option<Timestamp>)>::new();
-    for (key, guesses) in sql.rows(&text, values, |row| Ok((row.employee(3)?, failed_attempts::read(row)?)))? {
+    for (key, guesses) in sql.rows(text, values, |row| Ok((row.employee(3)?, failed_attempts::read(row)?)))? {
         let (locked, until) = found.entry(key).or_default();
         match guesses.lockout(now) {
             None => {}

@@ -23,6 +23,7 @@ pub(super) use connection::Column;
 pub(crate) use connection::PostgresConnection;
 pub(super) use dedicated::{display_name, with_connection, with_migrated_connection};
 pub use inspect::{PostgresStatus, inspect_postgres};
+pub(crate) use journal::statements as journal_statements;
 pub(super) use journal::{probe_write, sweep, write as write_journal};
 pub(super) use node_lock::lock_out_nodes;
 

@@ -38,22 +38,54 @@ impl PruneMark {
     }
 }
 
+/// The columns that [`read_end`] reads.
+const END_COLUMNS: &str = "seq, hash, pruned_seq, pruned_hash, pruned_mac, key_id";
+
+fn read_end(row: &Row<'_>) -> Result<ChainEnd> {
+    let pruned = PruneMark { seq: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };
+    Ok(ChainEnd { seq: row.int(0)?, hash: row.text(1)?, pruned, key_id: row.text(5)? })
+}
+
 /// The end of a chain; `None` when it is missing or unreadable.
 pub(super) fn end(sql: &Sql<'_>, chain: i64) -> Result<Option<ChainEnd>> {
-    let text = "SELECT seq, hash, pruned_seq, pruned_hash, pruned_mac, key_id FROM log_chain WHERE chain = $1";
-    let read = |row: &Row<'_>| -> Result<ChainEnd> {
-        let pruned = PruneMark { seq: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };
-        Ok(ChainEnd { seq: row.int(0)?, hash: row.text(1)?, pruned, key_id: row.text(5)? })
-    };
+    let text = format!("SELECT {END_COLUMNS} FROM log_chain WHERE chain = $1");
     // A value of a wrong type makes only this row unreadable, and says nothing about the rest of the database.
-    Ok(sql.first(text, &args![chain], |row| Ok(read(row).ok()))?.flatten())
+    Ok(sql.first(&text, &args![chain], |row| Ok(read_end(row).ok()))?.flatten())
 }
+
+/// The ends of all chains of the service that can be read.
+pub(super) fn ends(sql: &Sql<'_>) -> Result<Vec<(i64, ChainEnd)>> {
+    let text = format!("SELECT {END_COLUMNS}, chain FROM log_chain WHERE chain >= 0 AND chain <= $1");
+    let read = |row: &Row<'_>| Ok(row.int(6).ok().zip(read_end(row).ok()));
+    Ok(sql.rows(&text, &args![ADOPTED_CHAIN], read)?.into_iter().flatten().collect())
+}
+
+pub(super) const UP_TO: &str = "SELECT COALESCE(MIN(seq), 0), COUNT(*) FROM login_log WHERE chain = $1 AND seq <= $2";
 
 /// The first row of a chain up to a position, and the number of rows.
 pub(super) fn up_to(sql: &Sql<'_>, chain: i64, seq: i64) -> Result<Option<(i64, i64)>> {
-    let text = "SELECT COALESCE(MIN(seq), 0), COUNT(*) FROM login_log WHERE chain = $1 AND seq <= $2";
-    let found = sql.first(text, &args![chain, seq], |row| Ok((row.int(0).unwrap_or(seq), row.int(1)?)))?;
+    let found = sql.first(UP_TO, &args![chain, seq], |row| Ok((row.int(0).unwrap_or(seq), row.int(1)?)))?;
     Ok(found.filter(|(_, rows)| *rows > 0))
+}
+
+pub(super) const FIRST_BETWEEN: &str =
+    "SELECT seq FROM login_log WHERE chain = $1 AND seq > $2 AND seq <= $3 ORDER BY chain, seq LIMIT 1";
+
+/// The first row of a chain after a position and up to another one.
+pub(super) fn first_between(sql: &Sql<'_>, chain: i64, after: i64, to: i64) -> Result<Option<i64>> {
+    sql.first(FIRST_BETWEEN, &args![chain, after, to], |row| Ok(row.int(0).unwrap_or(to)))
+}
+
+/// True for a position in a chain, and for no value of a wrong type: the service never writes one, and only SQLite can contain one.
+const IS_POSITION: &str = "CAST(seq AS BIGINT) = seq";
+
+/// The position of the last row of a chain.
+pub(super) fn last_position(sql: &Sql<'_>, chain: i64) -> Result<Option<i64>> {
+    Ok(sql.first(&last_row(), &args![chain], |row| Ok(row.int(0).ok()))?.flatten())
+}
+
+pub(super) fn last_row() -> String {
+    format!("SELECT seq FROM login_log WHERE chain = $1 AND {IS_POSITION} ORDER BY chain DESC, seq DESC LIMIT 1")
 }
 
 /// A row and the result of checking it.
@@ -96,9 +128,13 @@ pub(super) enum RowFit {
 /// The number of hashes of the previous row that are tried if several rows have its position.
 const MAX_CANDIDATE_HASHES: usize = 8;
 
+/// The maximum number of rows beyond a batch that are read because they have the position of its last row. Only a database without its
+/// index can contain any.
+const MAX_DUPLICATES: i64 = 1_000;
+
+/// A walk along a chain. It holds no snapshot: each batch of rows may be read in another one.
 #[derive(Debug)]
-pub(super) struct ChainWalk<'a> {
-    keys: &'a LogKeys<'a>,
+pub(super) struct ChainWalk {
     chain: i64,
     /// The position of the previous row.
     seq: i64,
@@ -106,23 +142,33 @@ pub(super) struct ChainWalk<'a> {
     before: Vec<String>,
 }
 
-impl<'a> ChainWalk<'a> {
-    pub(super) fn after(keys: &'a LogKeys<'a>, chain: i64, pruned: &PruneMark) -> Self {
-        Self { keys, chain, seq: pruned.seq, before: vec![pruned.hash.clone()] }
+impl ChainWalk {
+    pub(super) fn after(chain: i64, pruned: &PruneMark) -> Self {
+        Self { chain, seq: pruned.seq, before: vec![pruned.hash.clone()] }
     }
 
-    /// Checks the next rows, at most `limit`; `false` when there are none.
-    pub(super) fn next(&mut self, sql: &Sql<'_>, limit: i64, mut each: impl FnMut(WalkedRow)) -> Result<bool> {
-        let (after, mut any) = (self.seq, false);
-        sql.rows(&rows(), &args![self.chain, after, limit], |row| {
-            // A value of a wrong type, which the service never writes, is not a position in a chain.
-            if let Ok(seq) = row.int(SEQ_COLUMN) {
-                any = true;
-                each(self.step(row, seq));
-            }
+    /// Continues after this mark.
+    pub(super) fn skip_to(&mut self, pruned: &PruneMark) {
+        *self = Self::after(self.chain, pruned);
+    }
+
+    /// Checks the next rows up to the position `last`, at most `limit` of them besides duplicates of the last one; `false` when there
+    /// are none.
+    pub(super) fn next(
+        &mut self,
+        sql: &Sql<'_>,
+        keys: &LogKeys<'_>,
+        (last, limit): (i64, i64),
+        mut each: impl FnMut(WalkedRow),
+    ) -> Result<bool> {
+        // All rows at one position are read in the same batch: otherwise a second row at the last position would never be read.
+        let Some(to) = batch_end(sql, self.chain, (self.seq, last), limit)? else { return Ok(false) };
+        let values = args![self.chain, self.seq, to, limit.saturating_add(MAX_DUPLICATES)];
+        sql.rows(&rows_of_batch(), &values, |row| {
+            each(self.step(keys, row, row.int(SEQ_COLUMN)?));
             Ok(())
         })?;
-        Ok(any)
+        Ok(true)
     }
 
     /// Whether the last row has this hash, or is expected to have it.
@@ -130,11 +176,11 @@ impl<'a> ChainWalk<'a> {
         self.before.iter().any(|before| before == hash)
     }
 
-    fn step(&mut self, row: &Row<'_>, seq: i64) -> WalkedRow {
+    fn step(&mut self, keys: &LogKeys<'_>, row: &Row<'_>, seq: i64) -> WalkedRow {
         let (follows, twice) = (seq == self.seq.wrapping_add(1), seq == self.seq);
         let written = StoredRow::read(row).ok();
         let stored = row.text(HASH_COLUMN).unwrap_or_default();
-        let made: Vec<_> = written.iter().flat_map(|written| self.hashes(written, seq)).collect();
+        let made: Vec<_> = written.iter().flat_map(|written| self.hashes(keys, written, seq)).collect();
         let fit = match &written {
             Some(written) if !written.belongs_to(self.chain) => RowFit::OtherChain,
             _ if twice => RowFit::Duplicate,
@@ -165,10 +211,22 @@ impl<'a> ChainWalk<'a> {
         WalkedRow { seq, id, at, hash: stored, fit, seen }
     }
 
-    fn hashes(&self, written: &StoredRow, seq: i64) -> Vec<String> {
-        let (content, key) = (written.content(), self.keys.of(self.chain, seq));
+    fn hashes(&self, keys: &LogKeys<'_>, written: &StoredRow, seq: i64) -> Vec<String> {
+        let (content, key) = (written.content(), keys.of(self.chain, seq));
         self.before.iter().map(|before| content.hash(key, self.chain, seq, before)).collect()
     }
+}
+
+/// The position of the last of the next `limit` rows after a position and up to another one.
+fn batch_end(sql: &Sql<'_>, chain: i64, (after, last): (i64, i64), limit: i64) -> Result<Option<i64>> {
+    Ok(sql.first(&end_of_batch(), &args![chain, after, last, limit], |row| row.maybe_int(0))?.flatten())
+}
+
+pub(super) fn end_of_batch() -> String {
+    format!(
+        "SELECT MAX(seq) FROM (SELECT seq FROM login_log WHERE chain = $1 AND seq > $2 AND seq <= $3 AND {IS_POSITION}
+         ORDER BY chain, seq LIMIT $4) batch"
+    )
 }
 
 /// The columns that [`StoredRow::read`] reads, followed by the position of the row and its hash.
@@ -185,11 +243,12 @@ pub(super) const HASH_COLUMN: usize = 21;
 /// The column after those: the hash of the row that this row recorded, or of the previous row.
 pub(super) const OTHER_HASH_COLUMN: usize = 22;
 
-fn rows() -> String {
+pub(super) fn rows_of_batch() -> String {
     format!(
         "SELECT {}, (SELECT s.hash FROM login_log s WHERE s.chain = (l.chain % 8 + 1 + l.seq % 7) % 8
              AND s.seq = l.seen_seq LIMIT 1)
-         FROM login_log l WHERE l.chain = $1 AND l.seq > $2 ORDER BY l.chain, l.seq LIMIT $3",
+         FROM login_log l WHERE l.chain = $1 AND l.seq > $2 AND l.seq <= $3 AND {IS_POSITION}
+         ORDER BY l.chain, l.seq LIMIT $4",
         columns("l.detail")
     )
 }

@@ -47,7 +47,7 @@ fn is_key_of_rows(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>> {
     let (keys, mut rows, mut fitting) = (LogKeys::with(sql, key)?, 0, 0);
     for chain in 0..=ADOPTED_CHAIN {
         let pruned = chain_walk::end(sql, chain)?.map_or_else(PruneMark::default, |end| end.pruned);
-        ChainWalk::after(&keys, chain, &pruned).next(sql, KEY_SAMPLE_ROWS, |found| {
+        ChainWalk::after(chain, &pruned).next(sql, &keys, (i64::MAX, KEY_SAMPLE_ROWS), |found| {
             rows += 1;
             fitting += i32::from(found.fit == RowFit::Intact);
         })?;

@@ -8,6 +8,21 @@ use super::keys::{ChainKeys, LogKeys};
 use crate::database::{Sql, Tx, in_snapshot};
 use crate::{Result, Store};
 
+/// The oldest row of a chain.
+pub(super) const OLDEST: &str = "SELECT at FROM login_log WHERE chain = $1 AND seq > $2 ORDER BY chain, seq LIMIT 1";
+
+/// The rows between two positions.
+const BETWEEN: &str = "FROM login_log WHERE chain = $1 AND seq > $2 AND seq <= $3";
+
+pub(super) fn delete_rows() -> String {
+    format!("DELETE {BETWEEN}")
+}
+
+/// Deletes the records about rows.
+pub(super) fn delete_records() -> String {
+    format!("DELETE FROM disowned WHERE sign_in IN (SELECT id {BETWEEN})")
+}
+
 #[derive(Clone, Debug)]
 struct PruneStep {
     chain: i64,
@@ -60,8 +75,7 @@ fn prune_step(
 ) -> Result<(Option<PruneStep>, bool)> {
     let Some(end) = chain_walk::end(sql, chain)? else { return Ok((None, true)) };
     // Fast path: usually there is nothing to do.
-    let text = "SELECT at FROM login_log WHERE chain = $1 AND seq > $2 ORDER BY chain, seq LIMIT 1";
-    let oldest = sql.first(text, &args![chain, end.pruned.seq], |row| Ok(row.timestamp(0).ok()))?;
+    let oldest = sql.first(OLDEST, &args![chain, end.pruned.seq], |row| Ok(row.timestamp(0).ok()))?;
     if oldest.is_none_or(|oldest| oldest.is_some_and(|oldest| oldest >= older_than)) {
         return Ok((None, true));
     }
@@ -73,7 +87,7 @@ fn prune_step(
         return Ok((None, false));
     }
     let (mut good, mut last, mut stopped) = (true, None, false);
-    ChainWalk::after(&keys, chain, &end.pruned).next(sql, rows, |found| {
+    ChainWalk::after(chain, &end.pruned).next(sql, &keys, (i64::MAX, rows), |found| {
         stopped |= found.at.is_some_and(|at| at >= older_than);
         good &= stopped || found.fit == RowFit::Intact;
         if good && !stopped {
@@ -95,9 +109,8 @@ impl PruneStep {
         if tx.execute(text, &args![*chain, *from, to.seq, &*to.hash, &*to.mac, &**key_id])? == 0 {
             return Ok(0);
         }
-        let (selected, values) =
-            ("FROM login_log WHERE chain = $1 AND seq > $2 AND seq <= $3", args![*chain, *from, to.seq]);
-        tx.execute(&format!("DELETE FROM disowned WHERE sign_in IN (SELECT id {selected})"), &values)?;
-        tx.execute(&format!("DELETE {selected}"), &values)
+        let values = args![*chain, *from, to.seq];
+        tx.execute(&delete_records(), &values)?;
+        tx.execute(&delete_rows(), &values)
     }
 }

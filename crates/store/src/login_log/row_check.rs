@@ -22,20 +22,23 @@ pub(super) fn verify_rows(sql: &Sql<'_>, keys: &ChainKeys, rows: &mut [LogRow]) 
     Ok(())
 }
 
-fn intact_ids(sql: &Sql<'_>, keys: &LogKeys<'_>, rows: &[LogRow]) -> Result<HashSet<String>> {
-    let values: Vec<_> = rows.iter().map(|row| SqlValue::from(&*row.id)).collect();
-    let places: Vec<_> = (1..=values.len()).map(|place| format!("${place}")).collect();
+/// Reads so many rows, each with the hash of the previous row, or of the last pruned row.
+pub(super) fn with_predecessors(count: usize) -> String {
+    let places: Vec<_> = (1..=count).map(|place| format!("${place}")).collect();
     // The smallest number has no predecessor.
     let before = "(CASE WHEN l.seq > 0 THEN l.seq - 1 END)";
-    // The hash of the previous row, or of the last pruned row.
-    let text = format!(
+    format!(
         "SELECT {}, COALESCE((SELECT b.hash FROM login_log b WHERE b.chain = l.chain AND b.seq = {before} LIMIT 1),
          (SELECT c.pruned_hash FROM log_chain c WHERE c.chain = l.chain AND c.pruned_seq = {before}))
          FROM login_log l WHERE l.id IN ({})",
         chain_walk::columns("l.detail"),
         places.join(", ")
-    );
-    let found = sql.rows(&text, &values, |row| Ok(intact_id(row, keys).ok().flatten()))?;
+    )
+}
+
+fn intact_ids(sql: &Sql<'_>, keys: &LogKeys<'_>, rows: &[LogRow]) -> Result<HashSet<String>> {
+    let values: Vec<_> = rows.iter().map(|row| SqlValue::from(&*row.id)).collect();
+    let found = sql.rows(&with_predecessors(values.len()), &values, |row| Ok(intact_id(row, keys).ok().flatten()))?;
     Ok(found.into_iter().flatten().collect())
 }
 

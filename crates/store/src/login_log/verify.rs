@@ -5,6 +5,7 @@
 
 mod chain_check;
 mod fault;
+mod unchained;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,20 +17,18 @@ use super::key_evidence::is_key_of;
 use super::keys::{ChainKeys, LogKeys};
 use super::marker::{self, Marker, MarkerState};
 use super::receipt::{InvalidReceipt, Receipt};
-use crate::database::{Sql, in_snapshot, read_directly};
+use crate::database::{Sql, SqlValue, in_snapshot, read_directly};
 use crate::{DirectReadError, Location, Mode, Result};
 
 use fault::LogFaults;
 pub use fault::{LogFault, LogFaultKind};
 
-/// The maximum number of unchained rows that are reported individually.
-const MAX_LISTED_UNCHAINED: u64 = 100;
+/// The number of rows that one snapshot reads. A snapshot that lasts long keeps SQLite's write-ahead log growing, and PostgreSQL from
+/// removing the former versions of rows.
+const BATCH_ROWS: i64 = 5_000;
 
 /// The maximum number of chains unknown to the service that are checked: each is a fault.
 const MAX_OTHER_CHAINS: u64 = 1_000;
-
-/// The maximum number of reported positions with more than one row.
-const MAX_DUPLICATES: u64 = 1_000;
 
 /// The maximum number of remembered rows of each chain that other rows recorded and that are missing.
 const MAX_LOST_PER_CHAIN: usize = 1_000;
@@ -75,8 +74,8 @@ pub enum VerifyError {
 }
 
 /// Reads the whole log next to the running service and checks every chain; `knows` returns whether the stored text by
-/// which the key is checked was sealed with one of these keys. Each snapshot reads which key is current, since it may be replaced
-/// meanwhile.
+/// which the key is checked was sealed with one of these keys. `progress` is called with the number of rows so far and of all rows,
+/// between two snapshots. Each snapshot reads which key is current, since it may be replaced meanwhile.
 pub async fn verify_log(
     location: &Location,
     mode: Mode,
@@ -84,6 +83,20 @@ pub async fn verify_log(
     knows: impl Fn(&str) -> bool + Send + 'static,
     receipt: Option<&Receipt>,
     progress: impl FnMut(u64, u64) + Send + 'static,
+) -> Result<LogVerdict, VerifyError> {
+    verify_log_in_batches(location, mode, keys, knows, receipt, progress, BATCH_ROWS).await
+}
+
+/// Does the same with this many rows in each snapshot, for tests.
+#[doc(hidden)]
+pub async fn verify_log_in_batches(
+    location: &Location,
+    mode: Mode,
+    keys: &ChainKeys,
+    knows: impl Fn(&str) -> bool + Send + 'static,
+    receipt: Option<&Receipt>,
+    progress: impl FnMut(u64, u64) + Send + 'static,
+    batch_rows: i64,
 ) -> Result<LogVerdict, VerifyError> {
     let (keys, receipt, mut progress) = (keys.clone(), receipt.cloned(), progress);
     let verdict = read_directly(location, mode, move |sql| {
@@ -98,12 +111,16 @@ pub async fn verify_log(
             return Ok(Err(VerifyError::Receipt(invalid)));
         }
         let before = receipt.unwrap_or_default();
-        let mut verification = Verification::new(&keys, &before, &mut progress);
+        let mut verification = Verification::new(&keys, &before, &mut progress, batch_rows);
         verification.of = in_snapshot(sql, expected)?;
         in_snapshot(sql, |sql| verification.look_at_marker(sql))?;
-        for chain in in_snapshot(sql, |sql| chains(sql, &before))? {
-            in_snapshot(sql, |sql| chain_check::check_chain(&mut verification, sql, chain))?;
+        let chains = in_snapshot(sql, |sql| chains(sql, &before))?;
+        for chain in &chains {
+            chain_check::check_chain(&mut verification, sql, *chain)?;
         }
+        verification.contradictions();
+        verification.strays(sql)?;
+        verification.unchained(sql, &chains)?;
         in_snapshot(sql, |sql| verification.verdict(sql)).map(Ok)
     });
     verdict.await?
@@ -142,14 +159,22 @@ fn chains(sql: &Sql<'_>, receipt: &Receipt) -> Result<Vec<i64>> {
     Ok(chains)
 }
 
+/// The statements that find rows in no chain, each with its name and values.
+pub(super) fn unchained_statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)> {
+    unchained::statements()
+}
+
 /// The findings so far.
 struct Verification<'a> {
     keys: &'a ChainKeys,
     receipt: &'a Receipt,
     progress: &'a mut (dyn FnMut(u64, u64) + Send),
+    /// The number of rows that one snapshot reads.
+    batch_rows: i64,
     of: u64,
     rows: u64,
     fitting: u64,
+    unchained: u64,
     pruned: u64,
     marker: Option<Marker>,
     /// Missing rows that other rows recorded, by chain.
@@ -159,9 +184,15 @@ struct Verification<'a> {
 }
 
 impl<'a> Verification<'a> {
-    fn new(keys: &'a ChainKeys, receipt: &'a Receipt, progress: &'a mut (dyn FnMut(u64, u64) + Send)) -> Self {
-        let (faults, ends, lost) = (LogFaults::default(), Vec::new(), BTreeMap::new());
-        Self { keys, receipt, progress, of: 0, rows: 0, fitting: 0, pruned: 0, marker: None, lost, faults, ends }
+    fn new(
+        keys: &'a ChainKeys,
+        receipt: &'a Receipt,
+        progress: &'a mut (dyn FnMut(u64, u64) + Send),
+        batch_rows: i64,
+    ) -> Self {
+        let (faults, ends, lost, marker) = (LogFaults::default(), Vec::new(), BTreeMap::new(), None);
+        let (of, rows, fitting, unchained, pruned) = (0, 0, 0, 0, 0);
+        Self { keys, receipt, progress, batch_rows, of, rows, fitting, unchained, pruned, marker, lost, faults, ends }
     }
 
     /// Checks that the marker exists, is genuine, and is the marker of the receipt.
@@ -199,43 +230,6 @@ impl<'a> Verification<'a> {
         (self.progress)(self.rows, self.of.max(self.rows));
     }
 
-    /// Reports rows whose position is not a number, which only SQLite can contain: walking a chain does not find them.
-    fn strays(&mut self, sql: &Sql<'_>) -> Result<()> {
-        let Sql::Sqlite(_) = sql else { return Ok(()) };
-        let text = "SELECT id FROM login_log WHERE (chain IS NOT NULL AND typeof(chain) <> 'integer')
-            OR (seq IS NOT NULL AND typeof(seq) <> 'integer') LIMIT 1000";
-        for id in sql.rows(text, &[], |row| Ok(row.text(0).ok()))? {
-            self.add_general_fault(LogFaultKind::Added, id, None);
-        }
-        Ok(())
-    }
-
-    /// Reports positions with more than one row, which only a database without its index can contain.
-    fn twice(&mut self, sql: &Sql<'_>) -> Result<()> {
-        let text = format!(
-            "SELECT chain, seq FROM login_log WHERE chain IS NOT NULL AND seq IS NOT NULL
-             GROUP BY chain, seq HAVING COUNT(*) > 1 ORDER BY chain, seq LIMIT {MAX_DUPLICATES}"
-        );
-        for (chain, seq) in sql.rows(&text, &[], |row| Ok((row.int(0).unwrap_or(-1), row.int(1).unwrap_or(0))))? {
-            if !self.faults.covers(chain, seq) {
-                let what = LogFaultKind::Added;
-                self.faults.note(LogFault { chain, first: seq, last: seq, what, id: None, at: None });
-            }
-        }
-        Ok(())
-    }
-
-    fn unchained(&mut self, sql: &Sql<'_>) -> Result<u64> {
-        let loose = "FROM login_log WHERE (chain IS NULL OR seq IS NULL)";
-        let rows = sql.first(&format!("SELECT COUNT(*) {loose}"), &[], |row| row.int(0))?.unwrap_or(0).unsigned_abs();
-        let text = format!("SELECT id, at {loose} ORDER BY id LIMIT {MAX_LISTED_UNCHAINED}");
-        for (id, at) in sql.rows(&text, &[], |row| Ok((row.text(0).ok(), row.timestamp(1).ok())))? {
-            self.add_general_fault(LogFaultKind::Unchained, id, at);
-        }
-        self.faults.add(rows.saturating_sub(MAX_LISTED_UNCHAINED));
-        Ok(rows)
-    }
-
     /// Reports missing rows that other rows recorded, unless another fault covers their position.
     fn contradictions(&mut self) {
         for (chain, lost) in std::mem::take(&mut self.lost) {
@@ -248,12 +242,8 @@ impl<'a> Verification<'a> {
         }
     }
 
-    fn verdict(mut self, sql: &Sql<'_>) -> Result<LogVerdict> {
+    fn verdict(self, sql: &Sql<'_>) -> Result<LogVerdict> {
         let keys = LogKeys::read(sql, self.keys)?;
-        self.contradictions();
-        self.strays(sql)?;
-        self.twice(sql)?;
-        let unchained = self.unchained(sql)?;
         let adopted = self.marker.as_ref().filter(|marker| marker.adopted > 0);
         let adopted = adopted.map(|marker| (marker.adopted.unsigned_abs(), Timestamp::from_millis(marker.since)));
         // The key may have been replaced since the marker was read, and the receipt must go with the current one.
@@ -261,7 +251,7 @@ impl<'a> Verification<'a> {
         Ok(LogVerdict {
             rows: self.rows,
             fitting: self.fitting,
-            unchained,
+            unchained: self.unchained,
             adopted,
             pruned: self.pruned,
             faults: self.faults.first,

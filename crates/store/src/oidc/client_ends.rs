@@ -29,11 +29,14 @@ fn end_batch(tx: &mut Tx<'_>, id: &str, at: Timestamp, limit: i64) -> Result<usi
     Ok(ended)
 }
 
+/// The number of rows that are read is that of the clients, which is small.
+pub(crate) const SWEEP_REMOVED_CLIENTS: &str =
+    "DELETE FROM oidc_client WHERE id IN (SELECT c.id FROM oidc_client c WHERE c.removed_at IS NOT NULL
+    AND c.ends_grants = 0 AND NOT EXISTS (SELECT 1 FROM oidc_logout l WHERE l.client_id = c.id) LIMIT $1) AND ends_grants = 0";
+
 /// Deletes up to `batch` removed clients that have nothing any more and were told of every end; returns their number.
 pub(crate) fn sweep_removed_clients(tx: &mut Tx<'_>, batch: i64) -> Result<usize> {
-    let text = "DELETE FROM oidc_client WHERE id IN (SELECT c.id FROM oidc_client c WHERE c.removed_at IS NOT NULL
-        AND c.ends_grants = 0 AND NOT EXISTS (SELECT 1 FROM oidc_logout l WHERE l.client_id = c.id) LIMIT $1) AND ends_grants = 0";
-    let removed = tx.execute(text, &args![batch])?;
+    let removed = tx.execute(SWEEP_REMOVED_CLIENTS, &args![batch])?;
     if removed > 0 {
         tx.record_change(CacheChange::Rules);
     }

@@ -44,11 +44,13 @@ pub(crate) fn end_with_deleted_sessions(tx: &mut Tx<'_>, at: Timestamp) -> Resul
     delete(tx, SESSION_IS_GONE, &[], at).map(drop)
 }
 
+/// The condition for some of the grants that have expired and whose session was swept.
+pub(crate) const OF_SWEPT_SESSIONS: &str = "id IN (SELECT g.id FROM oidc_grant g WHERE g.expires_at <= $1
+    AND NOT EXISTS (SELECT 1 FROM session s WHERE s.digest = g.session) LIMIT $2)";
+
 /// Ends up to `batch` grants that expired before `expired` and whose session was swept; returns their number.
 pub(crate) fn end_with_swept_sessions(tx: &mut Tx<'_>, expired: Timestamp, batch: i64, at: Timestamp) -> Result<usize> {
-    let which = "id IN (SELECT g.id FROM oidc_grant g WHERE g.expires_at <= $1
-        AND NOT EXISTS (SELECT 1 FROM session s WHERE s.digest = g.session) LIMIT $2)";
-    delete(tx, which, &args![expired, batch], at)
+    delete(tx, OF_SWEPT_SESSIONS, &args![expired, batch], at)
 }
 
 /// Ends the grants that depend on a role which an employee does not hold any more.

@@ -50,8 +50,8 @@ pub(super) const DUE_CLIENTS: &str = "WITH RECURSIVE waiting (id) AS (SELECT MIN
 pub(super) const DUE_OF_CLIENT: &str =
     "SELECT sid FROM oidc_logout WHERE client_id = $1 AND due_at <= $2 ORDER BY due_at, sid LIMIT $3";
 
-/// The rows that were not delivered for the longest time.
-pub(super) const OLDEST_PENDING: &str = "SELECT client_id, at, status FROM oidc_logout ORDER BY at, sid LIMIT $1";
+/// Those that wait for the longest time.
+pub(super) const OLDEST: &str = "SELECT client_id, at, status FROM oidc_logout ORDER BY at, sid LIMIT $1";
 
 const POSTPONE: &str = "UPDATE oidc_logout SET due_at = $3, tries = tries + 1, status = $4 WHERE sid = $1 AND at = $2";
 
@@ -78,12 +78,7 @@ impl Store {
         until: Timestamp,
         limit: i64,
     ) -> Result<Vec<LogoutNotice>> {
-        // The update postpones them, so a second node finds them postponed even if both nodes saw them due.
-        let text = format!(
-            "UPDATE oidc_logout SET due_at = $4 WHERE sid IN ({DUE_OF_CLIENT}) AND due_at <= $2
-             RETURNING sid, client_id, subject, at, tries, status"
-        );
-        self.database.write(move |tx| tx.rows(&text, &args![&*client_id, now, limit, until], notice)).await
+        self.database.write(move |tx| tx.rows(&claim(), &args![&*client_id, now, limit, until], notice)).await
     }
 
     /// Counts an attempt to deliver the end of a session that failed, and postpones it, unless another end has replaced it.
@@ -100,7 +95,7 @@ impl Store {
     /// The ends of sessions that are not delivered yet, by client; counting stops at ten thousand.
     pub async fn pending_logouts(&self) -> Result<Vec<LogoutBacklog>> {
         let read = |row: &Row<'_>| Ok((row.text(0)?, row.timestamp(1)?, row.text(2)?));
-        let pending = self.database.read(move |sql| sql.rows(OLDEST_PENDING, &args![MAX_COUNTED], read)).await?;
+        let pending = self.database.read(move |sql| sql.rows(OLDEST, &args![MAX_COUNTED], read)).await?;
         let mut clients = BTreeMap::<String, LogoutBacklog>::new();
         for (client_id, at, status) in pending {
             let none =
@@ -113,6 +108,14 @@ impl Store {
         }
         Ok(clients.into_values().collect())
     }
+}
+
+/// The update postpones them, so a second node finds them postponed even if both nodes saw them due.
+pub(super) fn claim() -> String {
+    format!(
+        "UPDATE oidc_logout SET due_at = $4 WHERE sid IN ({DUE_OF_CLIENT}) AND due_at <= $2
+         RETURNING sid, client_id, subject, at, tries, status"
+    )
 }
 
 fn notice(row: &Row<'_>) -> Result<LogoutNotice> {

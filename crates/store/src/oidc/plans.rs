@@ -4,7 +4,7 @@ use deskpass_core::{Digest, Timestamp};
 
 use super::endings::{LIVE_OF_CLIENT, of_employee};
 use super::grant_ends::SESSION_OF_SID;
-use super::logouts::{DUE_CLIENTS, DUE_OF_CLIENT, OLDEST_PENDING};
+use super::logouts::{DUE_CLIENTS, DUE_OF_CLIENT, OLDEST, claim};
 use super::tokens::{TokenKind, find_statement};
 use crate::database::SqlValue;
 
@@ -24,6 +24,14 @@ pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)
         ("grants of a client", LIVE_OF_CLIENT.to_owned(), args!["client1", 500_i64].to_vec()),
         ("due clients", DUE_CLIENTS.to_owned(), args![now, 100_i64].to_vec()),
         ("logouts of a client", DUE_OF_CLIENT.to_owned(), args!["client1", now, 100_i64].to_vec()),
-        ("pending logouts", OLDEST_PENDING.to_owned(), args![1_000_i64].to_vec()),
+    ]
+}
+
+/// The statements that deliver the ends of sessions, each with its name and values.
+pub(crate) fn logout_statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)> {
+    let now = Timestamp::from_millis(1_000);
+    vec![
+        ("claim logouts", claim(), args!["client1", now, 10_i64, now].to_vec()),
+        ("pending logouts", OLDEST.to_owned(), args![100_i64].to_vec()),
     ]
 }

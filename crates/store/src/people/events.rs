@@ -139,12 +139,7 @@ impl Store {
         if !self.database.read(move |sql| sql.exists(DUE_EVENTS, &args![now, 1_i64, urgency])).await? {
             return Ok(Vec::new());
         }
-        // The update postpones them, so a second node finds them postponed even if both nodes saw them due.
-        let text = format!(
-            "UPDATE platform_event SET due_at = $4, tries = tries + 1 WHERE digest IN ({DUE_EVENTS}) AND due_at <= $1
-             RETURNING digest, change, received_at, tries"
-        );
-        let claimed = self.database.write(move |tx| tx.rows(&text, &args![now, limit, urgency, until], claimed));
+        let claimed = self.database.write(move |tx| tx.rows(&claim(), &args![now, limit, urgency, until], claimed));
         let mut claimed = claimed.await?;
         claimed.sort_by_key(|event| event.received_at);
         Ok(claimed)
@@ -161,6 +156,14 @@ impl Store {
         let text = "UPDATE platform_event SET due_at = $2 WHERE digest = $1 AND due_at IS NOT NULL";
         self.database.write(move |tx| tx.execute(text, &args![digest, until]).map(drop)).await
     }
+}
+
+/// The update postpones them, so a second node finds them postponed even if both nodes saw them due.
+pub(super) fn claim() -> String {
+    format!(
+        "UPDATE platform_event SET due_at = $4, tries = tries + 1 WHERE digest IN ({DUE_EVENTS}) AND due_at <= $1
+         RETURNING digest, change, received_at, tries"
+    )
 }
 
 fn claimed(row: &Row<'_>) -> Result<ClaimedEvent> {

@@ -3,7 +3,7 @@
 use deskpass_core::Timestamp;
 
 use super::checks::watched_people;
-use super::events::{DUE_EVENTS, LOCKS_DUE, PENDING_OF};
+use super::events::{DUE_EVENTS, LOCKS_DUE, PENDING_OF, claim};
 use super::watch::PEOPLE_WITH_SESSIONS;
 use crate::database::SqlValue;
 
@@ -17,4 +17,10 @@ pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)
         ("pending events", PENDING_OF.to_owned(), args![2_i64, 50_i64].to_vec()),
         ("leavers to lock", LOCKS_DUE.to_owned(), args![50_i64].to_vec()),
     ]
+}
+
+/// The statement that claims events, with its name and values.
+pub(crate) fn claim_statement() -> (&'static str, String, Vec<SqlValue<'static>>) {
+    let now = Timestamp::from_millis(1_000);
+    ("claim events", claim(), args![now, 10_i64, 1_i64, now].to_vec())
 }

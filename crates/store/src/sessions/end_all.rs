@@ -3,8 +3,8 @@
 use deskpass_core::{Timestamp, TotpStep};
 
 use crate::cache::CacheChange;
-use crate::database::{Sql, Tx};
-use crate::deny_list::EndReason;
+use crate::database::{Row, Sql, Tx};
+use crate::deny_list::{EndReason, deny_all};
 use crate::oidc::endings::end_with_sessions_between;
 use crate::{LogEntry, Result, Store};
 
@@ -89,6 +89,12 @@ struct FoundSessions {
     is_full: bool,
 }
 
+/// The next sessions that began before a time, in the order of the primary key.
+pub(super) const NEXT_SESSIONS: &str =
+    "SELECT digest FROM session WHERE digest > $1 AND created_at < $2 ORDER BY digest LIMIT $3";
+pub(super) const END_SESSIONS: &str =
+    "DELETE FROM session WHERE digest > $1 AND digest <= $2 AND created_at < $3 RETURNING digest, expires_at";
+
 /// Ends the next sessions in the order of their digests, so that sessions which begin meanwhile do not prolong the walk.
 fn end_batch(
     tx: &mut Tx<'_>,
@@ -97,18 +103,15 @@ fn end_batch(
     deny_until: Timestamp,
     now: Timestamp,
 ) -> Result<FoundSessions> {
-    let text = "SELECT digest FROM session WHERE digest > $1 AND created_at < $2 ORDER BY digest LIMIT $3";
-    let mut found = tx.rows(text, &args![after, before, BATCH_SESSIONS], |row| row.text(0))?;
+    let mut found = tx.rows(NEXT_SESSIONS, &args![after, before, BATCH_SESSIONS], |row| row.text(0))?;
     let is_full = i64::try_from(found.len()).is_ok_and(|found| found == BATCH_SESSIONS);
     let Some(last) = found.pop() else { return Ok(FoundSessions { ended: 0, last: None, is_full }) };
-    let selected = "FROM session WHERE digest > $1 AND digest <= $2 AND created_at < $3";
-    let text = format!(
-        "INSERT INTO denied_token (digest, reason, until) SELECT digest, $4, $5 {selected} ON CONFLICT DO NOTHING"
-    );
-    tx.execute(&text, &args![after, &*last, before, EndReason::Kicked.name(), deny_until])?;
-    let text = format!("DELETE {selected} RETURNING expires_at");
-    let ended = tx.rows(&text, &args![after, &*last, before], |row| row.timestamp(0))?;
-    let ended = ended.into_iter().filter(|expires_at| *expires_at > now).count();
+    // Also sessions that began since, which are not in the list.
+    let read = |row: &Row<'_>| Ok((row.text(0)?, row.timestamp(1)?));
+    let (digests, ends): (Vec<_>, Vec<_>) =
+        tx.rows(END_SESSIONS, &args![after, &*last, before], read)?.into_iter().unzip();
+    deny_all(tx, &digests, EndReason::Kicked, deny_until)?;
+    let ended = ends.into_iter().filter(|expires_at| *expires_at > now).count();
     end_with_sessions_between(tx, after, &last, now)?;
     Ok(FoundSessions { ended, last: Some(last), is_full })
 }
@@ -150,9 +153,7 @@ pub(super) fn end_setups_and_codes(tx: &Tx<'_>, now: Timestamp) -> Result<()> {
 
 /// Ends all partial sessions and bind proofs.
 pub(super) fn end_pending(tx: &Tx<'_>, deny_until: Timestamp) -> Result<()> {
-    let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $1, $2 FROM half_session WHERE 1 = 1
-        ON CONFLICT DO NOTHING";
-    tx.execute(text, &args![EndReason::Kicked.name(), deny_until])?;
-    tx.execute("DELETE FROM half_session", &[])?;
+    let ended = tx.rows("DELETE FROM half_session RETURNING digest", &[], |row| row.text(0))?;
+    deny_all(tx, &ended, EndReason::Kicked, deny_until)?;
     tx.execute("DELETE FROM bind_proof", &[]).map(drop)
 }

@@ -14,6 +14,9 @@ const MAX_BUFFERED_USES: usize = 65_536;
 /// Uses that are written in one transaction: few, since other transactions may need the same rows.
 const USES_PER_TRANSACTION: usize = 50;
 
+pub(super) const RECORD_USE: &str =
+    "UPDATE session SET seen_at = $2 WHERE digest = $1 AND (seen_at IS NULL OR seen_at <= $3)";
+
 /// Uses that are not yet written.
 #[derive(Default)]
 pub(crate) struct LastUseBuffer(Mutex<HashMap<Digest, Timestamp>>);
@@ -68,11 +71,11 @@ impl Store {
         for (at, some) in taken.chunks(USES_PER_TRANSACTION).enumerate() {
             let uses = some.to_vec();
             let written = self.database.write(move |tx| {
-                let text = "UPDATE session SET seen_at = $2 WHERE digest = $1 AND (seen_at IS NULL OR seen_at <= $3)";
                 // While the cache is not trusted, every use is buffered; this condition keeps the precision the same.
                 let before =
                     |at: Timestamp| Timestamp::from_millis(at.millis().saturating_sub(LAST_USE_INTERVAL_MILLIS));
-                uses.iter().try_for_each(|(digest, at)| tx.execute(text, &args![*digest, *at, before(*at)]).map(drop))
+                uses.iter()
+                    .try_for_each(|(digest, at)| tx.execute(RECORD_USE, &args![*digest, *at, before(*at)]).map(drop))
             });
             if let Err(error) = written.await {
                 self.last_uses.put_back(taken.get(at * USES_PER_TRANSACTION..).unwrap_or_default());

@@ -15,7 +15,7 @@ const BATCH_ROWS: usize = 5_000;
 const MAX_SCANNED_SESSIONS: usize = 20_000;
 
 /// The next sessions, in the order of the primary key.
-const SESSIONS: &str = "SELECT digest, role_id, expires_at, ip_address FROM session WHERE digest > $1
+pub(super) const SESSIONS: &str = "SELECT digest, role_id, expires_at, ip_address FROM session WHERE digest > $1
     ORDER BY digest LIMIT 5000";
 
 /// The sessions that an allow-list would lock out of its role.

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
-use crate::deny_list::EndReason;
+use crate::deny_list::{EndReason, deny_all};
 use crate::locks::lock_employee;
 use crate::oidc::endings::end_with_sessions_of;
 
@@ -62,15 +62,14 @@ pub(super) fn end_matching(
     // Of two transactions that end or begin sessions of one employee, the second waits here, and not for a session row.
     lock_employee(tx, key)?;
     let (condition, but) = (which.condition(), which.but());
-    let selected = format!("FROM session WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3 AND {condition}");
-    // In one statement: an employee may have thousands of sessions.
     let text = format!(
-        "INSERT INTO denied_token (digest, reason, until) SELECT digest, $4, $5 {selected} ON CONFLICT DO NOTHING"
+        "DELETE FROM session WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3 AND {condition}
+         RETURNING digest, expires_at"
     );
-    tx.execute(&text, &args![key.corp(), key.id(), &*but, why.name(), deny_until])?;
-    let text = format!("DELETE {selected} RETURNING digest, expires_at");
     let values = args![key.corp(), key.id(), &*but];
     let ended = tx.rows(&text, &values, |row| Ok((row.digest(0)?, row.timestamp(1)?)))?;
+    let digests: Vec<_> = ended.iter().map(|(digest, _)| digest.to_text()).collect();
+    deny_all(tx, &digests, why, deny_until)?;
     for (digest, _) in &ended {
         tx.record_change(CacheChange::Session(*digest));
     }

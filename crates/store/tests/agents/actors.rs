@@ -146,7 +146,7 @@ async fn everything(store: &Store, by: &ChangeAuthor) -> Vec<(&'static str, Resu
         ("bind_device", store.bind_device(by(), binding("sealed", &[digest("code")])).await.map(drop)),
         ("use_totp_step", store.use_totp_step(by(), used("sealed", 11)).await.map(drop)),
         ("use_recovery_code", store.use_recovery_code(by(), me(), digest("code"), at(60)).await.map(drop)),
-        ("unbind_device", store.unbind_device(by(), me(), told, entry()).await.map(drop)),
+        ("unbind_device", store.unbind_device(by(), me(), "sealed".to_owned(), told, entry()).await.map(drop)),
         ("reset_device", store.reset_device(by(), me(), digest("setup"), until, entry()).await.map(drop)),
         ("begin_device_by_code", by_code(store, by()).await),
         (

@@ -52,13 +52,31 @@ on_every_store! {
         let agent = store.agent(agent01()).await.unwrap().unwrap();
         assert_eq!((agent.recovery_codes, agent.device.unwrap().verified_at), (1, Some(at(70))));
         let told = notice("unbound", NoticeSubject::DeviceUnbound);
-        assert!(store.unbind_device(ChangeAuthor::NoSession, agent01(), told.clone(), entry()).await.unwrap());
-        assert!(!store.unbind_device(ChangeAuthor::NoSession, agent01(), told, entry()).await.unwrap(), "and no \
-             second notice is written");
+        let unbind = async || store.unbind_device(ChangeAuthor::NoSession, agent01(), "sealed".to_owned(), told.clone(), entry()).await.unwrap();
+        assert!(unbind().await);
+        assert!(!unbind().await, "and no second notice is written");
         assert!(!store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
         fixture.bind("next", &[digest("c")]).await;
         assert!(!store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
         assert!(!store.use_totp_step(ChangeAuthor::NoSession, used("sealed", 99)).await.unwrap());
+    }
+}
+
+on_every_store! {
+    async fn only_the_device_whose_code_was_accepted_is_unbound(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.bind("one", &[digest("a")]).await;
+        // Between the code and the unbinding, an administrator resets the device, and its owner binds another one.
+        assert_eq!(store.reset_device(ChangeAuthor::NoSession, agent01(), digest("code"), at(100), entry()).await.unwrap(), Some(true));
+        fixture.bind("two", &[digest("b"), digest("c")]).await;
+        let told = notice("unbound", NoticeSubject::DeviceUnbound);
+        let unbind = async |sealed: &str| store.unbind_device(ChangeAuthor::NoSession, agent01(), sealed.to_owned(), told.clone(), entry()).await.unwrap();
+        assert!(!unbind("one").await);
+        let agent = store.agent(agent01()).await.unwrap().unwrap();
+        assert_eq!((agent.device.unwrap().sealed, agent.recovery_codes), ("two".to_owned(), 2));
+        assert!(unbind("two").await);
+        let agent = store.agent(agent01()).await.unwrap().unwrap();
+        assert!(agent.device.is_none() && agent.recovery_codes == 0);
     }
 }
 

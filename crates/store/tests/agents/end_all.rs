@@ -1,9 +1,18 @@
 //! Ending all sessions: what else ends, and sessions that a clock which is behind dates back.
 
-use deskpass_core::{LoginMethod, TotpStep};
-use deskpass_store::{ChangeAuthor, EndedBatch, LogEntry, Store};
+use std::time::Duration;
 
-use crate::agents::fixture::{DAY, Fixture, HOUR, agent01, at, binding, entry, on_every_store, pending, used};
+use deskpass_core::{EmployeeKey, LoginMethod, Role, TotpStep};
+use deskpass_store::{
+    AttemptKind, ChangeAuthor, EndReason, EndedBatch, Location, LogEntry, NewPassword, NoticeSubject,
+    PartialSessionLookup, PartialSessionRecord, PasswordPrecondition, SessionLookup, Store,
+};
+use tokio::time::{sleep, timeout};
+use tokio_postgres::{Client, NoTls};
+
+use crate::agents::fixture::{
+    DAY, Fixture, HOUR, agent01, at, binding, digest, entry, half, notice, on_every_store, password, pending, used,
+};
 
 /// Runs a step at this time, for sessions that began before two seconds.
 async fn step(store: &Store, after: Option<String>) -> EndedBatch {
@@ -47,4 +56,68 @@ on_every_store! {
         assert_eq!(step(store, passed.next).await, EndedBatch { ended: 0, next: None });
         assert!(!fixture.lives("first").await && !fixture.lives("second").await);
     }
+}
+
+/// A connection to the database of this fixture.
+async fn connect(fixture: &Fixture) -> Client {
+    let Location::Postgres(server) = fixture.location() else { panic!("only PostgreSQL has several writers") };
+    let (client, connection) = tokio_postgres::connect(&server.url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// Runs the first step, and `begin` while the step waits: another transaction has denied the same token, and is rolled back.
+async fn begin_during_step(fixture: &Fixture, denied: &str, begin: impl Future<Output = ()>) {
+    let client = connect(fixture).await;
+    let deny = "BEGIN; INSERT INTO denied_token (digest, reason, until) VALUES";
+    client.batch_execute(&format!("{deny} ('{}', 'kicked', 1)", digest(denied).to_text())).await.unwrap();
+    let node = fixture.node(1);
+    let ending = tokio::spawn(async move { step(&node, None).await });
+    let waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))";
+    let blocked = async {
+        while client.query(waiting, &[]).await.unwrap().is_empty() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(Duration::from_secs(15), blocked).await.expect("the step waits for the other transaction");
+    begin.await;
+    client.batch_execute("ROLLBACK").await.unwrap();
+    ending.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_session_that_begins_meanwhile_ends_without_a_reason() {
+    let fixture = Fixture::scaled_out().await;
+    // The second one begins among the digests that the step ends.
+    let texts = ["one", "two"].map(|name| format!("('{}', '{name}')", digest(name).to_text()));
+    let sorted = format!("SELECT name FROM (VALUES {}) AS texts (digest, name) ORDER BY digest", texts.join(", "));
+    let sorted = connect(&fixture).await.query(&sorted, &[]).await.unwrap();
+    let [second, first] = [0, 1].map(|row: usize| sorted[row].get::<_, String>(0));
+    fixture.session(&first, LoginMethod::Oauth2, None).await;
+    begin_during_step(&fixture, &first, fixture.session(&second, LoginMethod::Oauth2, None)).await;
+    let found = async |name: &str| fixture.node(1).session(&digest(name)).await.unwrap();
+    assert!(matches!(found(&first).await, SessionLookup::Denied(EndReason::Kicked)));
+    assert!(!matches!(found(&second).await, SessionLookup::NotFound), "it lives, or was ended for a reason");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_partial_session_that_begins_meanwhile_ends_without_a_reason() {
+    let fixture = Fixture::scaled_out().await;
+    let (store, other) = (fixture.store(), EmployeeKey::from_parts("ww", "agent02"));
+    fixture.employ("agent02").await;
+    assert!(store.add_agent(ChangeAuthor::NoSession, other.clone(), Role::Agent, at(0), None).await.unwrap());
+    let theirs = password("theirs", PasswordPrecondition::NoPassword, at(0));
+    let theirs = NewPassword { employee: other.clone(), ..theirs };
+    assert_eq!(store.set_password(ChangeAuthor::NoSession, theirs).await.unwrap(), Some(0));
+    fixture.set_password("hash").await;
+    assert!(fixture.half("first", "hash").await);
+    let second = PartialSessionRecord { employee: other, ..half("second") };
+    let told = notice("second", NoticeSubject::PasswordUsed);
+    let begin = async {
+        assert!(store.begin_partial_session(second, "theirs".to_owned(), AttemptKind::Password, told).await.unwrap());
+    };
+    begin_during_step(&fixture, "first", begin).await;
+    let found = async |name: &str| store.partial_session(&digest(name)).await.unwrap();
+    assert!(matches!(found("first").await, PartialSessionLookup::Denied(EndReason::Kicked)));
+    assert!(!matches!(found("second").await, PartialSessionLookup::NotFound), "it lives, or was ended for a reason");
 }

@@ -9,7 +9,7 @@ use deskpass_core::{
 };
 use deskpass_store::{
     AuditEvent, ChainKeys, ChangeAuthor, KeySwitch, Location, LogEntry, LogFault, LogFaultKind, LogVerdict, Mode,
-    NewEmployee, Receipt, Store, VerifyError, verify_log,
+    NewEmployee, Receipt, Store, VerifyError, verify_log_in_batches,
 };
 use rusqlite::types::ValueRef;
 use tempfile::TempDir;
@@ -182,12 +182,22 @@ impl Fixture {
         self.verify_with(&key(), None).await.unwrap()
     }
 
+    /// Verifies the log twice: with as many rows in a snapshot as usual, and with one. Both find the same faults.
     pub(crate) async fn verify_with(
         &self,
         key: &ChainKeys,
         receipt: Option<&Receipt>,
     ) -> Result<LogVerdict, VerifyError> {
-        verify_log(&self.location, Mode::Development, key, |check| check == "ours", receipt, |_, _| {}).await
+        let [whole, by_row] = [5_000, 1].map(|rows| {
+            let ours = |check: &str| check == "ours";
+            verify_log_in_batches(&self.location, Mode::Development, key, ours, receipt, |_, _| {}, rows)
+        });
+        let (whole, by_row) = (whole.await, by_row.await);
+        if let (Ok(whole), Ok(by_row)) = (&whole, &by_row) {
+            assert_eq!((&whole.faults, whole.more, whole.unchained), (&by_row.faults, by_row.more, by_row.unchained));
+        }
+        assert_eq!(whole.is_ok(), by_row.is_ok());
+        whole
     }
 
     /// The faults: kind, chain, first and last number.
@@ -197,34 +207,7 @@ impl Fixture {
 
     /// Runs statements directly on the database; returns the rows of the last one.
     pub(crate) async fn sql(&self, text: &str) -> Vec<Vec<Option<String>>> {
-        match &self.location {
-            Location::Embedded(directory) => {
-                let connection = rusqlite::Connection::open(directory.join("deskpass.db")).unwrap();
-                connection.busy_timeout(Duration::from_secs(10)).unwrap();
-                let mut statement = connection.prepare(text).unwrap();
-                let columns = statement.column_count();
-                let mut rows = statement.query([]).unwrap();
-                let mut all = Vec::new();
-                while let Some(row) = rows.next().unwrap() {
-                    all.push((0..columns).map(|column| shown(row.get_ref(column).unwrap())).collect());
-                }
-                all
-            }
-            Location::Postgres(server) => {
-                let (client, connection) = tokio_postgres::connect(&server.url, NoTls).await.unwrap();
-                let driver = tokio::spawn(connection);
-                let messages = client.simple_query(text).await.unwrap();
-                drop(client);
-                driver.await.unwrap().unwrap();
-                let row = |message| match message {
-                    SimpleQueryMessage::Row(row) => {
-                        Some((0..row.len()).map(|column| row.get(column).map(str::to_owned)).collect())
-                    }
-                    _ => None,
-                };
-                messages.into_iter().filter_map(row).collect()
-            }
-        }
+        run_sql(&self.location, text).await
     }
 
     pub(crate) fn is_embedded(&self) -> bool {
@@ -238,6 +221,38 @@ impl Fixture {
         let row = self.sql(text).await.remove(0);
         let number = |column: usize| row[column].as_ref().unwrap().parse().unwrap();
         (number(0), number(1), row[2].clone().unwrap())
+    }
+}
+
+/// Runs statements directly on a database; returns the rows of the last one.
+pub(crate) async fn run_sql(location: &Location, text: &str) -> Vec<Vec<Option<String>>> {
+    match location {
+        Location::Embedded(directory) => {
+            let connection = rusqlite::Connection::open(directory.join("deskpass.db")).unwrap();
+            connection.busy_timeout(Duration::from_secs(10)).unwrap();
+            let mut statement = connection.prepare(text).unwrap();
+            let columns = statement.column_count();
+            let mut rows = statement.query([]).unwrap();
+            let mut all = Vec::new();
+            while let Some(row) = rows.next().unwrap() {
+                all.push((0..columns).map(|column| shown(row.get_ref(column).unwrap())).collect());
+            }
+            all
+        }
+        Location::Postgres(server) => {
+            let (client, connection) = tokio_postgres::connect(&server.url, NoTls).await.unwrap();
+            let driver = tokio::spawn(connection);
+            let messages = client.simple_query(text).await.unwrap();
+            drop(client);
+            driver.await.unwrap().unwrap();
+            let row = |message| match message {
+                SimpleQueryMessage::Row(row) => {
+                    Some((0..row.len()).map(|column| row.get(column).map(str::to_owned)).collect())
+                }
+                _ => None,
+            };
+            messages.into_iter().filter_map(row).collect()
+        }
     }
 }
 

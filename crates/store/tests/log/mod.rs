@@ -12,4 +12,5 @@ mod pruning;
 mod receipts;
 mod tampering;
 mod upgrade;
+mod verify_snapshots;
 mod writers;

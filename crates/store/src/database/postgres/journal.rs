@@ -75,6 +75,12 @@ pub(crate) fn probe_write(connection: &PostgresConnection) -> Result<()> {
     connection.execute(&text, &[]).map(drop)
 }
 
+/// The statements that read and sweep the journal, each with its name and with values, for the test that requires them to use an index.
+pub(crate) fn statements() -> [(&'static str, String); 2] {
+    let read = READ_CHANGES.replace("$1", "2000000").replace("$2", "'{1,2}'::bigint[]");
+    [("journal, read", read), ("journal, sweep", SWEEP.replace("$1", "'2000000:2000000:'"))]
+}
+
 /// Removes old rows that were visible in the snapshot `seen`.
 pub(crate) fn sweep(connection: &PostgresConnection, seen: &str) -> Result<usize> {
     connection.execute(SWEEP, &args![seen])

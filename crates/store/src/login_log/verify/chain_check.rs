@@ -3,17 +3,18 @@
 use super::fault::{LogFault, LogFaultKind};
 use super::{Verification, chain_walk};
 use crate::Result;
-use crate::database::Sql;
+use crate::database::{Sql, in_snapshot};
 use crate::login_log::chain::{ADOPTED_CHAIN, ChainKey};
 use crate::login_log::chain_walk::{ChainEnd, ChainWalk, PruneMark, RowFit, WalkedRow, WitnessedEnd};
 use crate::login_log::keys::LogKeys;
 
-const BATCH_ROWS: i64 = 5_000;
-
 struct ChainCheck<'s, 'a> {
     verification: &'s mut Verification<'a>,
     chain: i64,
+    /// The end of the chain in its first snapshot.
     end: Option<ChainEnd>,
+    /// The last position to check: of the last row in the first snapshot, or of the end if that is further.
+    until: i64,
     /// How far each chain was pruned, if the mark is genuine.
     pruned: Vec<(i64, PruneMark)>,
     /// What is known about rows of the chain from elsewhere: position, hash, and the fault if the row is another.
@@ -22,25 +23,18 @@ struct ChainCheck<'s, 'a> {
     last: i64,
     /// Whether the previous row is intact.
     well: bool,
+    /// The end of the chain in the current snapshot: the service wrote no row after it. `None` if the chain has no end.
+    newest: Option<i64>,
 }
 
+/// Checks a chain, each batch of rows in a snapshot of its own: a long snapshot would keep the write-ahead log of SQLite growing, and
+/// PostgreSQL from removing the former versions of all rows.
+///
+/// The first snapshot says which positions to check. Rows at these never change afterwards, except that the oldest are pruned: they are
+/// skipped, if the mark is genuine. Rows that are written after the first snapshot are left out.
 pub(super) fn check_chain(verification: &mut Verification<'_>, sql: &Sql<'_>, chain: i64) -> Result<()> {
-    let (end, keys) = (chain_walk::end(sql, chain)?, LogKeys::read(sql, verification.keys)?);
-    let start = start(verification, sql, keys.current, chain, end.as_ref())?;
-    verification.ends.extend(end.iter().map(|end| (chain, end.seq, end.hash.clone())));
-    let is_named = end.as_ref().is_none_or(|end| keys.is_named(chain, &end.key_id));
-    let (pruned, pinned) = (pruned(sql, keys.current)?, pinned(verification, &keys, chain));
-    let mut check = ChainCheck { verification, chain, end, pruned, pinned, last: start.seq, well: true };
-    check.expect_end();
-    if !is_named {
-        check.fault(LogFaultKind::EndChanged, 0, 0);
-    }
-    if let Some((first, _)) = chain_walk::up_to(sql, chain, start.seq)? {
-        check.fault(LogFaultKind::Added, first, start.seq);
-    }
-    check.compare_with_pinned(start.seq, &start.hash);
-    let mut walk = ChainWalk::after(&keys, chain, &start);
-    while walk.next(sql, BATCH_ROWS, |found| check.take(found))? {
+    let (mut check, mut walk) = in_snapshot(sql, move |sql| ChainCheck::begin(verification, sql, chain))?;
+    while in_snapshot(sql, |sql| check.continue_with(&mut walk, sql))? {
         check.verification.report_progress();
     }
     check.finish(&walk);
@@ -48,13 +42,9 @@ pub(super) fn check_chain(verification: &mut Verification<'_>, sql: &Sql<'_>, ch
 }
 
 /// How far each chain was pruned, if the mark was made with the key.
-fn pruned(sql: &Sql<'_>, key: &ChainKey) -> Result<Vec<(i64, PruneMark)>> {
-    let mut genuine = Vec::new();
-    for chain in 0..ADOPTED_CHAIN {
-        let end = chain_walk::end(sql, chain)?.filter(|end| end.pruned.is_genuine(key, chain));
-        genuine.extend(end.map(|end| (chain, end.pruned)));
-    }
-    Ok(genuine)
+fn genuine_marks(ends: Vec<(i64, ChainEnd)>, key: &ChainKey) -> Vec<(i64, PruneMark)> {
+    let marks = ends.into_iter().map(|(chain, end)| (chain, end.pruned));
+    marks.filter(|(chain, mark)| mark.is_genuine(key, *chain)).collect()
 }
 
 /// The rows that the receipt recorded, and those at which the key was replaced.
@@ -84,7 +74,60 @@ fn start(
     Ok(if chain_walk::up_to(sql, chain, pruned.seq)?.is_some() { PruneMark::default() } else { pruned })
 }
 
-impl ChainCheck<'_, '_> {
+impl<'s, 'a> ChainCheck<'s, 'a> {
+    /// Reads what the rows of the chain are compared with, and checks that.
+    fn begin(verification: &'s mut Verification<'a>, sql: &Sql<'_>, chain: i64) -> Result<(Self, ChainWalk)> {
+        let (end, keys) = (chain_walk::end(sql, chain)?, LogKeys::read(sql, verification.keys)?);
+        let start = start(verification, sql, keys.current, chain, end.as_ref())?;
+        verification.ends.extend(end.iter().map(|end| (chain, end.seq, end.hash.clone())));
+        let is_named = end.as_ref().is_none_or(|end| keys.is_named(chain, &end.key_id));
+        let pinned = pinned(verification, &keys, chain);
+        let newest = end.as_ref().map(|end| end.seq);
+        let until = chain_walk::last_position(sql, chain)?.max(newest).unwrap_or(start.seq);
+        let (last, well, pruned) = (start.seq, true, Vec::new());
+        let mut check = Self { verification, chain, end, until, pruned, pinned, last, well, newest };
+        check.expect_end();
+        if !is_named {
+            check.fault(LogFaultKind::EndChanged, 0, 0);
+        }
+        if let Some((first, _)) = chain_walk::up_to(sql, chain, start.seq)? {
+            check.fault(LogFaultKind::Added, first, start.seq);
+        }
+        check.compare_with_pinned(start.seq, &start.hash);
+        Ok((check, ChainWalk::after(chain, &start)))
+    }
+
+    /// Checks the next rows; `false` when there are none. Reads the keys and the marks again: rows may have been pruned since the last
+    /// snapshot, and the key may have been replaced.
+    fn continue_with(&mut self, walk: &mut ChainWalk, sql: &Sql<'_>) -> Result<bool> {
+        if self.last >= self.until {
+            return Ok(false);
+        }
+        let (keys, ends) = (LogKeys::read(sql, self.verification.keys)?, chain_walk::ends(sql)?);
+        let now = ends.iter().find(|(chain, _)| *chain == self.chain).map(|(_, end)| end.seq);
+        // Rows that were put behind the end before the first snapshot may be behind rows that were written since.
+        self.newest = self.end.as_ref().map(|end| now.map_or(end.seq, |now| now.max(end.seq)));
+        self.pruned = genuine_marks(ends, keys.current);
+        self.skip_pruned(walk, sql)?;
+        let (until, limit) = (self.until, self.verification.batch_rows);
+        walk.next(sql, &keys, (until, limit), |found| self.take(found))
+    }
+
+    /// Continues after the rows that were pruned since the last snapshot. Only intact rows are pruned.
+    fn skip_pruned(&mut self, walk: &mut ChainWalk, sql: &Sql<'_>) -> Result<()> {
+        let is_further = |(chain, mark): &&(i64, PruneMark)| *chain == self.chain && mark.seq > self.last;
+        let Some((_, mark)) = self.pruned.iter().find(is_further).cloned() else { return Ok(()) };
+        if let Some(first) = chain_walk::first_between(sql, self.chain, self.last, mark.seq)? {
+            self.fault(LogFaultKind::Added, first, mark.seq);
+        }
+        let pruned = mark.seq.saturating_sub(self.last).unsigned_abs();
+        self.verification.pruned = self.verification.pruned.saturating_add(pruned);
+        self.compare_with_pinned(mark.seq, &mark.hash);
+        walk.skip_to(&mark);
+        (self.last, self.well) = (mark.seq, true);
+        Ok(())
+    }
+
     /// Checks that every chain of the service has an end, and that the end of the adopted chain is as it was made.
     fn expect_end(&mut self) {
         let made = self.verification.marker.as_ref().filter(|_| self.chain == ADOPTED_CHAIN);
@@ -122,7 +165,7 @@ impl ChainCheck<'_, '_> {
         self.verification.rows += 1;
         self.verification.fitting += u64::from(found.fit == RowFit::Intact);
         let what = match found.fit {
-            _ if self.end.as_ref().is_some_and(|end| found.seq > end.seq) => Some(LogFaultKind::Added),
+            _ if self.newest.is_some_and(|newest| found.seq > newest) => Some(LogFaultKind::Added),
             RowFit::Changed => Some(LogFaultKind::Changed),
             RowFit::OtherChain => Some(LogFaultKind::Moved),
             RowFit::Duplicate => Some(LogFaultKind::Added),
@@ -137,7 +180,7 @@ impl ChainCheck<'_, '_> {
         }
     }
 
-    fn finish(&mut self, walk: &ChainWalk<'_>) {
+    fn finish(&mut self, walk: &ChainWalk) {
         let reached = self.end.as_ref().map_or(self.last, |end| end.seq.max(self.last));
         match self.end.take() {
             Some(end) if end.seq > self.last => self.fault(LogFaultKind::EndCut, self.last.saturating_add(1), end.seq),
