@@ -235,6 +235,12 @@ impl Servers {
         named.iter().all(|other| other == first).then(|| first.clone()).flatten()
     }
 
+    /// Deletes all data in the Redis that the Sentinels call master.
+    pub(crate) fn flush_master(&self) {
+        let master = self.redis_master();
+        let _ = master.and_then(|master| try_redis::<redis::Value>(&master, &["FLUSHALL"]));
+    }
+
     /// Waits until all Sentinels name one master, which has its replica.
     pub(crate) fn await_replica(&self) {
         let began = std::time::Instant::now();
