@@ -45,8 +45,9 @@ doc:
 pictures: ## Put what the last tests saw into the README: copies its pictures from target/pictures to docs/pictures
 	./tools/pictures
 
-torture: ## Kill the real process 300 times under load, end 10 000 sessions while Redis breaks, race by the thousand, and compare response times (many minutes)
+torture: ## Use three nodes at random for 10 minutes (TORTURE_SECONDS) while nodes, networks, servers and clocks fail, and check the histories; kill the real process 300 times under load, end 10 000 sessions while Redis breaks, race by the thousand, and compare response times (many minutes)
 	./tools/services
+	TORTURE_SECONDS=$(or $(TORTURE_SECONDS),600) cargo test --release -p deskpass --test acceptance torture::histories -- --nocapture
 	TORTURE_KILLS=300 cargo test --release -p deskpass --test acceptance durability -- --nocapture
 	TORTURE_LOGOUTS=10000 cargo test --release -p deskpass --test acceptance a_logout_counts_everywhere -- --nocapture
 	TORTURE=1 cargo test --release -p deskpass --test acceptance -- key_rotation races cluster disabled outages of_two reference kept_apart a_herd reload:: cli_backup

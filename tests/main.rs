@@ -113,6 +113,7 @@ mod stolen_database;
 mod stolen_session;
 mod tenant_isolation;
 mod tls;
+mod torture;
 mod traces;
 mod translations;
 mod tutorial;

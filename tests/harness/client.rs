@@ -72,6 +72,13 @@ impl Client {
         Self { stream }
     }
 
+    /// A connection to a service that may be gone.
+    pub(crate) async fn try_connect(address: &str) -> Option<Self> {
+        let stream = TcpStream::connect(address).await.ok()?;
+        stream.set_nodelay(true).ok()?;
+        Some(Self { stream })
+    }
+
     /// A connection from another address of this machine.
     pub(crate) async fn connect_from(address: &str, from: &str) -> Self {
         let socket = TcpSocket::new_v4().unwrap();

@@ -92,7 +92,10 @@ impl Process {
         let url = line.trim().strip_prefix(READY).and_then(|url| url.split_once("://"));
         let Some((_, address)) = url else {
             let mut why = String::new();
-            child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
+            match child.stderr.take() {
+                Some(mut stderr) => drop(stderr.read_to_string(&mut why)),
+                None => why.push_str("what its log says"),
+            }
             panic!("no ready line, but {line:?} and {why}");
         };
         let address = address.to_owned();

@@ -84,6 +84,21 @@ impl TestSocket {
         Self::try_open(address, &head).await.unwrap_or_else(|answer| panic!("{answer:?}"))
     }
 
+    /// Opens an employee's socket that resumes after this id, on a service that may be gone or refuse.
+    pub(crate) async fn attempt(address: &str, token: &str, last: Option<&str>) -> Option<Self> {
+        let last = last.map(|last| format!("?last_id={last}")).unwrap_or_default();
+        let bearer = format!("Bearer {token}");
+        let head = handshake(&format!("/api/ws/employee{last}"), &[("authorization", &bearer)]);
+        let opened = async {
+            let mut stream = TcpStream::connect(address).await.ok()?;
+            stream.set_nodelay(true).ok()?;
+            stream.write_all(&head).await.ok()?;
+            let answer = try_answer(&mut stream).await?;
+            (answer.status == 101).then_some(Self { stream, answer })
+        };
+        timeout(FRAME_TIMEOUT, opened).await.ok().flatten()
+    }
+
     /// Sends bytes as they are.
     pub(crate) async fn push(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).await.is_ok()
@@ -103,6 +118,16 @@ impl TestSocket {
     pub(crate) async fn next(&mut self) -> Frame {
         loop {
             match self.any().await {
+                Frame::Ping(payload) => drop(self.frame(0x8a, &payload).await),
+                other => return other,
+            }
+        }
+    }
+
+    /// The next frame other than a ping, however long it takes.
+    pub(crate) async fn next_unhurried(&mut self) -> Frame {
+        loop {
+            match self.read().await.unwrap_or(Frame::End) {
                 Frame::Ping(payload) => drop(self.frame(0x8a, &payload).await),
                 other => return other,
             }
@@ -253,9 +278,14 @@ pub(crate) fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
 
 /// Reads one response and no further byte.
 async fn answer(stream: &mut TcpStream) -> Response {
+    timeout(FRAME_TIMEOUT, try_answer(stream)).await.expect("an answer in time").expect("an answer")
+}
+
+/// The same, of a service that may be gone before it has answered.
+async fn try_answer(stream: &mut TcpStream) -> Option<Response> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
-        head.push(timeout(FRAME_TIMEOUT, stream.read_u8()).await.expect("an answer in time").expect("an answer"));
+        head.push(stream.read_u8().await.ok()?);
     }
     let text = String::from_utf8(head).unwrap();
     let mut lines = text.lines();
@@ -265,9 +295,9 @@ async fn answer(stream: &mut TcpStream) -> Response {
     let mut answer = Response { status, headers, body: String::new() };
     let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
     let mut body = vec![0; length];
-    stream.read_exact(&mut body).await.unwrap();
+    stream.read_exact(&mut body).await.ok()?;
     answer.body = String::from_utf8(body).unwrap();
-    answer
+    Some(answer)
 }
 
 impl TestApp {
