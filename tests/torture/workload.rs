@@ -16,9 +16,9 @@ use super::nodes::{NODES, Nodes};
 use crate::harness::{Device, Platform};
 
 const ROLES: [&str; 2] = ["agent", "user"];
-/// A client signs in again below this number of sessions, and not above.
+/// A client with this many sessions does not sign in again.
 const SESSIONS: usize = 4;
-/// The numbers of a client's messages begin here.
+/// The messages of all clients have different numbers: each client has this many.
 const MESSAGES: usize = 1_000_000;
 /// How long a client waits in the end for what must come by itself.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -93,20 +93,27 @@ impl Worker {
 
     async fn act(&mut self) {
         let Some(token) = self.one_of(&self.live) else { return self.sign_in().await };
-        let events = match self.below(32) {
-            10..14 if self.live.len() < SESSIONS => return self.sign_in().await,
-            14..17 => self.switch(token).await,
-            17..19 => self.log_out(token).await,
-            19 => self.race(token).await,
-            20 => self.end_all(token).await,
-            21 => return self.disable().await,
-            22..24 => self.show_code(token).await,
-            24..28 => self.send_message().await,
-            28..31 if self.listener.connected().is_none() => return self.listen(token).await,
-            31 => return self.listener.disconnect().await,
+        let events = match self.below(64) {
+            0..6 if self.live.len() < SESSIONS => return self.sign_in().await,
+            6..12 => self.switch(token).await,
+            12..15 => self.log_out(self.expendable(token)).await,
+            15..17 => self.race(self.expendable(token)).await,
+            17 if self.below(2) == 0 => return self.disable().await,
+            17 => self.end_all(token).await,
+            18..21 => self.show_code(token).await,
+            21..36 => self.send_message().await,
+            36..42 if self.listener.connected().is_none() => return self.listen(token).await,
+            42..44 => return self.listener.disconnect().await,
             _ => self.verify_some().await,
         };
         self.record(events);
+    }
+
+    /// Usually another session than that of the socket, so that some sockets last.
+    fn expendable(&self, token: usize) -> usize {
+        let others: Vec<_> =
+            self.live.iter().copied().filter(|live| Some(*live) != self.listener.last_session()).collect();
+        if self.below(4) == 0 { token } else { self.one_of(&others).unwrap_or(token) }
     }
 
     /// Adds events to the history, and forgets which sessions have ended.
