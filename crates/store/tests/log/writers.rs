@@ -31,7 +31,9 @@ on_every_store! {
             assert_eq!(rows[0], [Some(seq.clone()), Some("1".to_owned()), Some(seq)]);
         }
     }
+}
 
+on_every_store! {
     async fn chains_that_are_made_in_memory_are_the_same(fixture: &Fixture) {
         let (mut chains, mut made) = (ChainBuilder::new(key()), Vec::new());
         for millis in 0..60 {
