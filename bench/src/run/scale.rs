@@ -41,7 +41,7 @@ const SETTINGS: [(&str, &str); 3] =
 
 /// The service is idle when it has used little of a processor for so many seconds in a row.
 const IDLE_SECONDS: u64 = 3;
-const IDLE_CPU: Duration = Duration::from_millis(50);
+const IDLE_CPU: Duration = Duration::from_millis(100);
 /// How long the measurement waits for that.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(15);
 

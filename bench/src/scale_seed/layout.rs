@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use deskpass_core::Timestamp;
 use fastrand::Rng;
 
-/// The number of an employee whom one row in a hundred of the log is about.
+/// The number of an employee whom about one row in a hundred of the log concerns.
 pub(crate) const BUSY_EMPLOYEE: usize = 7;
 /// The number of an employee who is a supervisor.
 pub(crate) const SUPERVISOR: usize = 2;

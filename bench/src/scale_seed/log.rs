@@ -63,7 +63,7 @@ pub(super) fn entries(layout: ScaleLayout, now: Timestamp, keys: &ChainKeys) -> 
     (0..layout.log_rows).map(move |number| {
         let at = moment(layout, now, number);
         let (event, reason) = what_happened(number);
-        let owner = if number % 100 == 7 { BUSY_EMPLOYEE } else { rng.usize(..layout.employees.max(1)) };
+        let owner = if number % 97 == 7 { BUSY_EMPLOYEE } else { rng.usize(..layout.employees.max(1)) };
         let from = IpAddr::from(address(&mut rng));
         let visitor = ClientInfo {
             address: ClientAddress { logged: from, decided: from, peer: [10, 0, 0, 1].into() },
