@@ -1,7 +1,7 @@
 # Every target has a help text: `make` or `make help` prints them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster test tested tools clippy doc pictures torture lint bench dist
+.PHONY: help run cluster test tested tools clippy doc pictures torture lint bench scale dist
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,10 +58,14 @@ lint: clippy doc ## Check format, lints, documentation and dependencies
 	cargo fmt --all --check
 	./tools/deny
 
-bench: ## Measure speed and memory beside the least that could do the same; writes bench/RESULTS.md; installs PostgreSQL and Redis when missing
+bench: ## Measure speed and memory beside the least that could do the same; `make bench scale`: instead, stores with 30 million rows and ten nodes (an hour or more, 30 GB of disk); writes bench/RESULTS.md; installs PostgreSQL and Redis when missing
 	./tools/services
 	cargo build --profile dist -p deskpass -p deskpass-bench
-	$(or $(CARGO_TARGET_DIR),target)/dist/deskpass-bench
+	$(or $(CARGO_TARGET_DIR),target)/dist/deskpass-bench $(filter scale,$(MAKECMDGOALS))
+
+# A word after `bench`, and no work of its own.
+scale:
+	@$(if $(filter bench,$(MAKECMDGOALS)),:,echo 'make: it is `make bench scale`' >&2; exit 2)
 
 dist: ## Build what is released into dist/: Debian package, tarball, OCI image, symbols, SBOM and checksums (needs dpkg-deb and Python 3)
 	./tools/dist

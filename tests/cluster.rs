@@ -22,6 +22,7 @@ macro_rules! on_nodes {
 }
 
 mod pending_sign_ins;
+mod ten_nodes;
 
 /// Two production nodes and the platform they talk to.
 struct Pair {

@@ -49,6 +49,14 @@ impl Backends {
         self.answer().map(drop).ok_or_else(|| format!("{server} cannot be killed").into())
     }
 
+    /// Stops a server and starts it again at the same address.
+    pub(crate) fn restart(&mut self, server: &str) -> Result<(), BenchError> {
+        self.kill(server)?;
+        let orders = self.orders.as_mut().ok_or("the worker has stopped")?;
+        writeln!(orders, "start {server}")?;
+        self.answer().map(drop).ok_or_else(|| format!("{server} does not start again").into())
+    }
+
     /// The URL of the server of this kind.
     pub(crate) fn url(&self, kind: &str) -> Result<&str, BenchError> {
         let found = self.urls.iter().find(|url| url.split(':').next() == Some(kind));
@@ -79,6 +87,16 @@ pub(crate) struct SharedBackend {
 }
 
 impl SharedBackend {
+    /// Creates a shared backend without data and tables. Texts are compared by their bytes, as the documentation recommends.
+    pub(crate) async fn empty(servers: &Backends, name: &'static str) -> Result<Self, BenchError> {
+        let mut store = Url::parse(servers.url("postgres")?)?;
+        let text =
+            format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'");
+        connect(store.as_str()).await?.batch_execute(&text).await?;
+        store.set_path(name);
+        Ok(Self { name, store: store.into(), shared: servers.url("redis")?.to_owned() })
+    }
+
     /// Creates a shared backend with all data of an embedded store.
     pub(crate) async fn copied(
         workspace: &Workspace,

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::scale_seed::ScaleLayout;
+
 /// A group of measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
@@ -15,10 +17,16 @@ pub(crate) enum Group {
     Oidc,
     /// People who leave, and the synchronisation with the platform's directory.
     People,
+    /// A store with many millions of rows, and ten nodes.
+    Scale,
 }
 
 impl Group {
-    pub(crate) const ALL: [Self; 5] = [Self::Embedded, Self::ScaledOut, Self::Sockets, Self::Oidc, Self::People];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Embedded, Self::ScaledOut, Self::Sockets, Self::Oidc, Self::People, Self::Scale];
+
+    /// The groups that are measured unless one is named: `scale` takes too long, and too much disk space.
+    pub(crate) const DEFAULT: [Self; 5] = [Self::Embedded, Self::ScaledOut, Self::Sockets, Self::Oidc, Self::People];
 
     pub(crate) const fn title(self) -> &'static str {
         match self {
@@ -27,6 +35,7 @@ impl Group {
             Self::Sockets => "Sockets",
             Self::Oidc => "OpenID Connect",
             Self::People => "People who come and go",
+            Self::Scale => "Large stores, and ten nodes",
         }
     }
 
@@ -37,6 +46,7 @@ impl Group {
             Self::Sockets => 12,
             Self::Oidc => 6,
             Self::People => 10,
+            Self::Scale => 28,
         }
     }
 }
@@ -77,6 +87,10 @@ pub(crate) struct Plan {
     /// The number of people who leave, with Redis and without, and of people who are synchronised.
     pub(crate) leavers: usize,
     pub(crate) members: usize,
+    /// The rows of a large store, the number of calls of each kind, and how long ten nodes are observed, idle and under load.
+    pub(crate) scale: ScaleLayout,
+    pub(crate) calls: usize,
+    pub(crate) observation: Duration,
 }
 
 /// A number of live sessions, and the target throughput relative to a bare handler.
@@ -102,6 +116,8 @@ pub(crate) const NOTICE_SECONDS: f64 = 1.0;
 pub(crate) const LEAVER_SECONDS: f64 = 1.0;
 /// The target time of a synchronisation, in seconds.
 pub(crate) const SYNC_SECONDS: f64 = 60.0;
+/// The target p99 of a call in a large store, in seconds.
+pub(crate) const CALL_SECONDS: f64 = 0.2;
 /// The target throughput of verify on a node with shared data, relative to a bare handler.
 pub(crate) const SHARED_RATIO: f64 = 0.8;
 /// The target time until a logout takes effect on every node, in seconds.
@@ -148,6 +164,9 @@ impl Plan {
             notices: 500,
             leavers: 1_000,
             members: 10_000,
+            scale: ScaleLayout::FULL,
+            calls: 200,
+            observation: Duration::from_secs(30),
         }
     }
 
@@ -174,6 +193,9 @@ impl Plan {
             notices: 40,
             leavers: 40,
             members: 500,
+            scale: ScaleLayout::QUICK,
+            calls: 20,
+            observation: Duration::from_secs(5),
             ..full
         }
     }

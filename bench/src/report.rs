@@ -52,6 +52,14 @@ impl Report {
         self.row([name, ours, "–", figure, &target, met]);
     }
 
+    /// Adds a number beside the one of a formula, and the range in which their ratio is expected.
+    pub(crate) fn beside_formula(&mut self, name: &str, measured: f64, formula: f64, (least, most): (f64, f64)) {
+        let ratio = measured / formula;
+        let (target, met) = promise(Some((format!("{least:.1} – {most:.1}"), (least..=most).contains(&ratio))));
+        let [measured, formula] = [measured, formula].map(|number| grouped(whole(number)));
+        self.row([name, &measured, &format!("formula: {formula}"), &format!("{ratio:.2}"), &target, met]);
+    }
+
     /// Adds the requests per second and core, from the CPU time of the service.
     pub(crate) fn per_core(&mut self, name: &str, rounds: &[Round]) {
         let each = median_of(rounds, |round| round.cpu);
@@ -105,6 +113,7 @@ const fn notes(group: Group) -> &'static str {
         Group::Sockets => include_str!("report/sockets.md"),
         Group::Oidc => include_str!("report/oidc.md"),
         Group::People => include_str!("report/people.md"),
+        Group::Scale => include_str!("report/scale.md"),
     }
 }
 

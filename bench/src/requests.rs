@@ -203,6 +203,11 @@ pub(crate) fn get(path: &str) -> Vec<u8> {
     (head("GET", path) + "\r\n").into()
 }
 
+/// A request with a token and without a body.
+pub(crate) fn get_as(path: &str, token: &str) -> Vec<u8> {
+    format!("{}Authorization: Bearer {token}\r\n\r\n", head("GET", path)).into()
+}
+
 fn head(method: &str, path: &str) -> String {
     format!("{method} {path}") + &fields()
 }

@@ -6,8 +6,10 @@ mod oidc;
 mod oidc_logout;
 mod people;
 mod qr;
+mod scale;
 mod scaled_out;
 mod sockets;
+mod ten_nodes;
 
 use std::sync::Arc;
 
@@ -57,6 +59,7 @@ pub(crate) async fn run(plan: &Plan, group: Group) -> Result<Report, BenchError>
         Group::Sockets => run.sockets().await?,
         Group::Oidc => run.oidc().await?,
         Group::People => run.people().await?,
+        Group::Scale => run.scale().await?,
     }
     run.report.took = start.elapsed();
     Ok(run.report)

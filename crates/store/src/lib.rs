@@ -82,6 +82,8 @@ pub use login_log::{
     LogFault, LogFaultKind, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log,
     key_check_state, read_key_state, read_log, verify_log, verify_log_in_batches,
 };
+#[doc(hidden)]
+pub use login_log::{ChainBuilder, ChainPlace};
 pub use oidc::{
     AccessTokenRecord, EndedGrant, GrantClient, GrantOutcome, GrantRecord, KeyCondition, LogoutBacklog, LogoutNotice,
     NewGrant, OidcClient, RefreshOutcome, RefreshRequest, StoredSigningKey, read_oidc_clients,

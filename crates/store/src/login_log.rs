@@ -3,6 +3,7 @@
 mod begin;
 mod by_reference;
 mod chain;
+mod chain_builder;
 mod chain_walk;
 mod entry;
 mod event;
@@ -21,6 +22,7 @@ mod row_check;
 mod verify;
 
 pub(crate) use begin::{begin_chains, restart_chains};
+pub use chain_builder::{ChainBuilder, ChainPlace};
 pub use entry::LogEntry;
 pub use event::AuditEvent;
 pub use key_check::{KeyCheckState, is_key_of_log, key_check_state};

@@ -58,12 +58,24 @@ impl LogEntry {
         let text = "SELECT seq, hash FROM log_chain WHERE chain = $1";
         let seen = tx.first(text, &args![witnessed_chain(chain, seq)], |row| Ok((row.int(0)?, row.text(1)?)))?;
         let (seen_seq, seen_hash) = seen.unwrap_or_default();
+        let texts = self.texts();
+        let added = texts.added(seen_seq, &seen_hash);
+        let content = self.content(&texts, added);
+        let hash = content.hash(key, chain, seq, &before);
+        tx.execute("UPDATE log_chain SET hash = $2 WHERE chain = $1", &args![chain, &*hash])?;
+        insert(tx, &content, added, (chain, seq, &hash))
+    }
+
+    pub(super) fn texts(&self) -> EntryTexts {
         let ClientAddress { logged, decided, peer } = self.visitor.address;
         let [address, decided, peer] = [logged, decided, peer].map(|address| address.to_string());
         let reference = self.visitor.reference.map(|reference| reference.to_string());
-        let added =
-            RowContentV2 { decided: &decided, seen_seq, seen_hash: &seen_hash, reference: reference.as_deref() };
-        let content = RowContent {
+        EntryTexts { address, decided, peer, reference }
+    }
+
+    /// The content of the row.
+    pub(super) fn content<'a>(&'a self, texts: &'a EntryTexts, added: RowContentV2<'a>) -> RowContent<'a> {
+        RowContent {
             id: &self.id,
             at: self.at.millis(),
             event: self.event.name(),
@@ -72,17 +84,29 @@ impl LogEntry {
             role: self.role.map_or(0, Role::id),
             method: self.method.map_or("", LoginMethod::name),
             source: self.source.map_or("", LoginSource::name),
-            address: &address,
-            peer: &peer,
+            address: &texts.address,
+            peer: &texts.peer,
             user_agent: self.visitor.user_agent.as_str(),
             actor: self.actor.as_ref().map(|actor| (actor.corp(), actor.id())),
             reason: self.reason,
             detail: &self.detail,
             v2: Some(added),
-        };
-        let hash = content.hash(key, chain, seq, &before);
-        tx.execute("UPDATE log_chain SET hash = $2 WHERE chain = $1", &args![chain, &*hash])?;
-        insert(tx, &content, added, (chain, seq, &hash))
+        }
+    }
+}
+
+/// The values of an entry that only its row has as text.
+pub(super) struct EntryTexts {
+    address: String,
+    decided: String,
+    peer: String,
+    reference: Option<String>,
+}
+
+impl EntryTexts {
+    /// The content of the second version, with the end of another chain.
+    pub(super) fn added<'a>(&'a self, seen_seq: i64, seen_hash: &'a str) -> RowContentV2<'a> {
+        RowContentV2 { decided: &self.decided, seen_seq, seen_hash, reference: self.reference.as_deref() }
     }
 }
 
