@@ -137,6 +137,7 @@ async fn compare(app: &TestApp, method: &str, path: &str, headers: &[(&str, &str
         return;
     }
     let (direct, ordinary) = (send(&mut one, &direct).await, send(&mut other, &ordinary).await);
+    assert_eq!(direct.header("date").map(str::len), Some("Tue, 17 Nov 2026 14:27:09 GMT".len()));
     assert_eq!(comparable(&direct), comparable(&ordinary), "{method} {path} {headers:?}");
 }
 
@@ -247,4 +248,67 @@ async fn a_stream_is_not_interrupted() {
     let all = format!("{scanned}{ended}");
     let answer = all.rfind("HTTP/1.1 200 OK").unwrap();
     assert!(all.find("expired").unwrap() < answer, "{all}");
+}
+
+/// The rest of a body is never taken for a request, wherever the bytes are split: here the ordinary handler responds before the body has
+/// been read, and the rest of it arrives together with the next request.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_rest_of_a_body_is_not_a_request() {
+    let app = TestApp::start().await;
+    let token = app.client().await.sign_in("admin01").await;
+    app.client().await.me(&token).await.data();
+    let smuggled = format!("GET /api/auth/me HTTP/1.1\r\nauthorization: Bearer {token}\r\nx: ");
+    let next = "GET /api/version HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    // Around the sizes of the buffers of the HTTP library.
+    for filled in [100, 4_096, 8_192, 8_193, 16_384] {
+        for _ in 0..5 {
+            let head = |length: usize| {
+                format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length:05}\r\n\r\n")
+            };
+            let padding = filled - head(0).len();
+            let first = head(padding + smuggled.len()) + &"x".repeat(padding);
+            let mut stream = TcpStream::connect(&app.address).await.unwrap();
+            let _ = stream.write_all(format!("{first}{smuggled}{next}").as_bytes()).await;
+            stream.shutdown().await.unwrap();
+            let mut all = Vec::new();
+            let _ = stream.read_to_end(&mut all).await;
+            let all = String::from_utf8_lossy(&all);
+            assert!(!all.contains("admin01"), "{filled}: {all}");
+        }
+    }
+}
+
+/// A large response that waits for its client is not interrupted by a direct answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_response_is_not_interrupted() {
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
+    let token = client.sign_in("user01").await;
+    let me = request("GET", "/api/auth/me", &[("authorization", &format!("Bearer {token}"))], b"");
+    client.send(&me).await.data();
+    let large = b"GET /api/openapi.json HTTP/1.1\r\nhost: localhost\r\n";
+    // The body of the first request is not read by its handler, so that the library takes both responses into its buffer.
+    let first = [large, &b"transfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"[..]].concat();
+    let second = [large, &b"\r\n"[..]].concat();
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4_096).unwrap();
+    let mut stream = socket.connect(app.address.parse().unwrap()).await.unwrap();
+    stream.write_all(&[first, second].concat()).await.unwrap();
+    let mut all = vec![0; 500_000];
+    stream.read_exact(&mut all).await.unwrap();
+    stream.write_all(&me).await.unwrap();
+    let mut piece = vec![0; 16 * 1024];
+    while !all.windows(7).rev().take(400).any(|seven| seven == b"user01\"") {
+        let read = stream.read(&mut piece).await.unwrap();
+        assert!(read > 0, "the connection ended");
+        all.extend_from_slice(&piece[..read]);
+    }
+    let mut rest = &*all;
+    for _ in 0..2 {
+        let head = rest.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+        let text = str::from_utf8(&rest[..head]).unwrap();
+        let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        rest = &rest[head + 4 + length.parse::<usize>().unwrap()..];
+        assert!(rest.starts_with(b"HTTP/1.1 200 OK\r\n"), "{}", String::from_utf8_lossy(&rest[..200.min(rest.len())]));
+    }
 }

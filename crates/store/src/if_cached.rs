@@ -13,7 +13,8 @@ thread_local! {
 /// The result of `work` if the cache has everything that it needs; `None` otherwise, and then nothing was read from the database or
 /// written to it. The caller then does the same work again, and waits for it.
 ///
-/// The work is polled once. It is the same code as anywhere else: a lookup that misses the cache, or a statement, does not begin.
+/// The work is polled once. It is the same code as anywhere else: a lookup that misses the cache, or a statement, does not begin. Work
+/// that waits for anything else, such as Redis, must not be passed here: it would begin, and be dropped.
 pub fn if_cached<T>(work: impl Future<Output = T>) -> Option<T> {
     let _end = CacheOnly::begin();
     work.now_or_never()
@@ -26,19 +27,20 @@ pub(crate) async fn leave_cache() {
     }
 }
 
-/// Ends the restriction also when the work panics.
-struct CacheOnly;
+/// Ends the restriction, also when the work panics, unless it applied before.
+struct CacheOnly {
+    before: bool,
+}
 
 impl CacheOnly {
     fn begin() -> Self {
-        CACHE_ONLY.set(true);
-        Self
+        Self { before: CACHE_ONLY.replace(true) }
     }
 }
 
 impl Drop for CacheOnly {
     fn drop(&mut self) {
-        CACHE_ONLY.set(false);
+        CACHE_ONLY.set(self.before);
     }
 }
 
@@ -56,6 +58,12 @@ mod tests {
         });
         assert_eq!((result, steps), (None, vec!["looked up"]));
         assert_eq!(if_cached(async { 5 }), Some(5));
+    }
+
+    #[tokio::test]
+    async fn the_restriction_lasts_until_the_outermost_work_ends() {
+        assert_eq!(if_cached(async { (if_cached(async {}), leave_cache().await) }), None);
+        leave_cache().await;
     }
 
     #[tokio::test]

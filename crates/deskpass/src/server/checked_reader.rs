@@ -146,9 +146,11 @@ impl CheckedReader {
     /// Checks the bytes just read into a buffer, and takes back those that may not be read yet. Returns whether any are left.
     fn keep_back(&mut self, buffer: &mut ReadBuf<'_>, before: usize) -> bool {
         let read = buffer.filled().get(before..).unwrap_or_default();
-        let heads = self.framing.heads;
+        // Both ends count: the rest of an earlier body must not be taken for the beginning of a request.
+        let (begins_request, heads) = (self.framing.is_between_requests(), self.framing.heads);
         let (passed, verdict) = self.framing.pass(read);
-        self.read_whole_request = self.framing.heads == heads + 1 && self.framing.is_between_requests();
+        self.read_whole_request =
+            begins_request && self.framing.heads == heads + 1 && self.framing.is_between_requests();
         if passed < read.len() {
             self.buffered.extend_from_slice(read.get(passed..).unwrap_or_default());
             buffer.set_filled(before + passed);

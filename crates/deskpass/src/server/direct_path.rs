@@ -48,6 +48,11 @@ impl DirectPath {
         !self.response.is_empty()
     }
 
+    /// How many bytes of the answer are sent.
+    pub(super) fn sent(&self) -> usize {
+        self.sent
+    }
+
     /// Sends the answer.
     pub(super) fn poll_send(&mut self, stream: &mut ClientStream, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest) = self.response.get(self.sent..).filter(|rest| !rest.is_empty()) {

@@ -5,11 +5,12 @@
 //! that sends its head byte by byte as much time as an idle one.
 
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::activity::ConnectionActivity;
@@ -52,6 +53,9 @@ pub(super) struct TimeoutStream {
     /// Whether the timer will wake the connection's task, which never changes.
     timer_armed: bool,
     direct: DirectPath,
+    /// Whether the HTTP library may have bytes of a response that it has not written: it writes only while it has some, and
+    /// flushes only when it has none.
+    library_has_bytes: bool,
     /// The number of starts and ends of responses when everything written had last been flushed.
     flushed_toggles: usize,
 }
@@ -89,6 +93,7 @@ impl TimeoutStream {
             timer,
             timer_armed: false,
             direct,
+            library_has_bytes: false,
             flushed_toggles: 0,
         }
     }
@@ -119,7 +124,8 @@ impl TimeoutStream {
             if self.timer_armed && !self.timer.is_elapsed() {
                 return Poll::Pending;
             }
-            self.timer_armed = self.timer.as_mut().poll(context).is_pending();
+            // Without a budget: a timer that is only asked to wait for its turn would count as armed, and never fire.
+            self.timer_armed = pin!(unconstrained(self.timer.as_mut())).poll(context).is_pending();
             if self.timer_armed {
                 return Poll::Pending;
             }
@@ -164,7 +170,8 @@ impl TimeoutStream {
     /// HTTP library must be idle: nothing of an earlier response may be in its buffers.
     fn answer_directly(&mut self, buffer: &mut ReadBuf<'_>, before: usize) -> bool {
         let toggles = self.activity.toggles();
-        let is_idle = toggles.is_multiple_of(2) && toggles == self.flushed_toggles;
+        // A flush can come between the head and the body of a response, whose end is counted before.
+        let is_idle = !self.library_has_bytes && toggles.is_multiple_of(2) && toggles == self.flushed_toggles;
         let request = buffer.filled().get(before..).unwrap_or_default();
         if !is_idle || !self.reader.has_read_only_request() || !self.direct.answer(request) {
             return false;
@@ -180,7 +187,12 @@ impl TimeoutStream {
         if !self.direct.is_sending() {
             return Poll::Ready(Ok(()));
         }
+        let before = self.direct.sent();
         let sent = self.direct.poll_send(&mut self.reader.stream, context);
+        if self.direct.sent() > before {
+            // The client accepts bytes, if slowly.
+            self.write_blocked_since = None;
+        }
         ready!(self.wrote(context, sent))?;
         self.flushed_toggles = self.activity.toggles();
         Poll::Ready(Ok(()))
@@ -218,6 +230,7 @@ impl AsyncRead for TimeoutStream {
 impl AsyncWrite for TimeoutStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_send_direct(context))?;
+        self.library_has_bytes = true;
         let written = Pin::new(&mut self.reader.stream).poll_write(context, bytes);
         self.wrote(context, written)
     }
@@ -227,8 +240,7 @@ impl AsyncWrite for TimeoutStream {
         let mut flushed = Pin::new(&mut self.reader.stream).poll_flush(context);
         self.update_phase();
         if matches!(flushed, Poll::Ready(Ok(()))) {
-            // hyper flushes only what it has written completely.
-            self.flushed_toggles = self.last_toggles;
+            (self.library_has_bytes, self.flushed_toggles) = (false, self.last_toggles);
         }
         if self.reader.stream.is_buffered() {
             // TLS accepts bytes that the client does not, and only the flush has to wait for it.

@@ -77,7 +77,7 @@ fn response_head(mut headers: HeaderMap, strict_transport: Option<&HeaderValue>)
 
 impl Dispatcher {
     /// The response to a complete request whose framing was checked, if its route has a direct handler and that can answer it from
-    /// memory. `None`, without any effect, for every other request.
+    /// memory. `None` for every other request, which then takes the ordinary way.
     pub(crate) fn answer_directly(&self, app: &App, peer: IpAddr, request: &[u8]) -> Option<Vec<u8>> {
         let route = self.direct.find(request)?;
         // The last response of a connection has another head.

@@ -29,6 +29,7 @@ struct DirectHeaders<'a> {
     request_id: Option<&'a [u8]>,
     trace_parent: Option<&'a [u8]>,
     forwarded_for: Option<&'a [u8]>,
+    content_length: Option<&'a [u8]>,
     has_origin: bool,
 }
 
@@ -49,6 +50,7 @@ impl<'a> DirectHeaders<'a> {
                 12 if is("content-type") => set_once(&mut read.content_type, value)?,
                 12 if is("x-request-id") => set_once(&mut read.request_id, value)?,
                 13 if is("authorization") => set_once(&mut read.authorization, value)?,
+                14 if is("content-length") => set_once(&mut read.content_length, value)?,
                 15 if is("x-forwarded-for") => set_once(&mut read.forwarded_for, value)?,
                 17 if is("transfer-encoding") => return None,
                 _ => {}
@@ -56,6 +58,10 @@ impl<'a> DirectHeaders<'a> {
         }
         Some(read)
     }
+}
+
+fn parse_length(value: &[u8]) -> Result<usize, ()> {
+    str::from_utf8(value).map_err(drop)?.parse().map_err(drop)
 }
 
 fn set_once<'a>(slot: &mut Option<&'a [u8]>, value: &'a [u8]) -> Option<()> {
@@ -71,9 +77,12 @@ impl<'a> DirectRequest<'a> {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) | Err(_) => return None,
         };
-        let headers = DirectHeaders::read(head.headers)?;
-        let client = client_address(app, peer, headers.forwarded_for)?;
-        Some(Self { headers, body: bytes.get(length..)?, client })
+        let (headers, body) = (DirectHeaders::read(head.headers)?, bytes.get(length..)?);
+        // The framing has ensured it; nothing but one whole request may ever be answered here.
+        if headers.content_length.map_or(Ok(0), parse_length) != Ok(body.len()) {
+            return None;
+        }
+        Some(Self { headers, body, client: client_address(app, peer, headers.forwarded_for)? })
     }
 
     /// The host that it names.
