@@ -23,7 +23,7 @@ pub fn if_cached<T>(work: impl Future<Output = T>) -> Option<T> {
 /// Called before anything that needs more than the cache. Inside [`if_cached`] it never returns, so that the work ends there.
 pub(crate) async fn leave_cache() {
     if CACHE_ONLY.get() {
-        pending().await
+        pending::<()>().await;
     }
 }
 

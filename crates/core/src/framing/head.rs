@@ -167,7 +167,7 @@ fn is_token(text: &[u8]) -> bool {
 }
 
 fn is_host(value: &[u8]) -> bool {
-    std::str::from_utf8(value).is_ok_and(|text| Host::is_valid(text))
+    std::str::from_utf8(value).is_ok_and(Host::is_valid)
 }
 
 /// Parses digits only: no sign, no list.
