@@ -113,7 +113,7 @@ async fn an_oauth_sign_in_that_is_tried_again_has_one_session() {
 async fn a_ticket_that_could_not_be_stored_begins_no_second_session() {
     let scene = Scene::start(&[]).await;
     let mut client = scene.app.client().await;
-    for (done, fault) in [Fault::CloseBefore, Fault::CloseAfter].into_iter().enumerate() {
+    for (done, fault) in [(1, Fault::CloseBefore), (2, Fault::CloseAfter)] {
         let (back, cookies) = scene.oauth(&mut client).await;
         let fired = scene.redis.once(fault, Trigger::Request(b":1:sign_in:"));
         let landed = location(&client.oauth_callback(&back, &cookies).await).to_owned();
@@ -122,7 +122,8 @@ async fn a_ticket_that_could_not_be_stored_begins_no_second_session() {
         let landed = location(&client.oauth_callback(&back, &cookies).await).to_owned();
         let token = collect(&mut client, &landed, &cookies).await;
         assert!(client.is_valid(&token).await);
-        assert_eq!(scene.sign_ins("oauth2"), [(); 2].map(|()| (done + 1).to_string()), "{fault:?}");
+        assert_eq!(scene.sign_ins("oauth2"), [(); 2].map(|()| done.to_string()), "{fault:?}");
+        assert_eq!(counted(&scene.app, SignInStep::SignedIn).await, done, "{fault:?}");
     }
 }
 
@@ -225,11 +226,11 @@ async fn a_verified_caller_is_good_for_one_reset() {
     client.post_with_otp(&admin, reset, Some(&device.next_code())).await.data();
 }
 
-/// How many QR codes were shown, according to the service.
-async fn codes_shown(app: &TestApp) -> u64 {
+/// How often a step of a sign-in was counted.
+async fn counted(app: &TestApp, step: SignInStep) -> u64 {
     let (from, to) = (app.clock.now() - Duration::from_hours(2), app.clock.now() + Duration::from_hours(2));
     let hours = app.auth().statistics(from, to).await.unwrap();
-    hours.iter().map(|hour| hour.times(SignInStep::QrShown)).sum()
+    hours.iter().map(|hour| hour.times(step)).sum()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -244,9 +245,9 @@ async fn statistics_are_counted_once() {
         // This attempt fails, or one that the service made by itself just before.
         drop(app.auth().flush_statistics().await);
         assert_fired(&[fired]);
-        assert_eq!(codes_shown(app).await, total, "{fault:?}");
+        assert_eq!(counted(app, SignInStep::QrShown).await, total, "{fault:?}");
         app.auth().flush_statistics().await.unwrap();
-        assert_eq!(codes_shown(app).await, total, "{fault:?}");
+        assert_eq!(counted(app, SignInStep::QrShown).await, total, "{fault:?}");
         let written = scene.place.query("SELECT CAST(sum(times) AS BIGINT) FROM sign_in_count WHERE step = 'qr_shown'");
         assert_eq!(written, [total.to_string()], "{fault:?}");
     }
@@ -273,5 +274,41 @@ async fn a_summary_of_refusals_is_written_once() {
         assert_eq!(details.len(), rows, "{fault:?}: {details:?}");
         assert!(details.iter().all(|detail| detail.starts_with("5 more refusals")), "{details:?}");
         app.clock.advance(Duration::from_mins(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_has_one_row() {
+    let scene = Scene::start(&[]).await;
+    let mut client = scene.app.client().await;
+    for (number, fault) in [(1, Fault::CloseAfter), (2, Fault::CloseBefore)] {
+        let fired = scene.postgres.once(fault, Trigger::CommitOf(b"sign_in_refused"));
+        let target = format!("/api/auth/oauth2/callback?code=made-up-{number}&state=auth_login");
+        let landed = location(&client.get(&target, &[]).await).to_owned();
+        assert_fired(&[fired]);
+        assert!(landed.contains("#error=") && !landed.contains("#error=internal"), "{fault:?}: {landed}");
+        let rows = scene.place.query("SELECT count(*) FROM login_log WHERE event = 'sign_in_refused'");
+        assert_eq!(rows, [number.to_string()], "{fault:?}");
+    }
+}
+
+/// One step ends a thousand sessions.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ending_all_sessions_goes_on_after_a_lost_answer() {
+    let scene = Scene::start(&[]).await;
+    let now = scene.app.clock.now().millis();
+    for (fault, rows) in [(Fault::CloseAfter, "2"), (Fault::CloseBefore, "4")] {
+        scene.place.query(&format!(
+            "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)
+             SELECT md5('{fault:?} ' || number), 'wwdeskpass', 'user01', 3, 'dev', 'H5', {now}, {now} + 3600000
+             FROM generate_series(1, 1500) AS number"
+        ));
+        let fired = scene.postgres.once(fault, Trigger::CommitOf(b"all_sessions_ended"));
+        let ended = scene.app.auth().operator().end_all_sessions(None, "a test").await.unwrap();
+        assert_fired(&[fired]);
+        assert_eq!(ended, 1_500, "{fault:?}");
+        assert_eq!(scene.place.query("SELECT count(*) FROM session"), ["0"], "{fault:?}");
+        let logged = scene.place.query("SELECT count(*) FROM login_log WHERE event = 'all_sessions_ended'");
+        assert_eq!(logged, [rows], "{fault:?}");
     }
 }

@@ -96,6 +96,11 @@ async fn a_node_starts_under_a_later_version_that_it_can_use() {
     let directory = tempfile::tempdir().unwrap();
     let (success, text) = run(&place, &["backup", directory.path().join("all").to_str().unwrap()]);
     assert!(!success && text.contains("the data has version 99"), "{text}");
+    // Likewise these: a later version may have more times, and more that is encrypted with a key.
+    for arguments in [&["key", "rotate"][..], &["key", "forget", "x", "--yes"], &["clock", "repair", "--yes"]] {
+        let (success, text) = run(&place, arguments);
+        assert!(!success && text.contains("the data has version 99"), "{arguments:?}: {text}");
+    }
     assert_eq!(place.query("SELECT MAX(id) FROM migration"), ["99"], "nothing was migrated");
 }
 

@@ -158,7 +158,7 @@ impl Auth {
             self.logged_references.add(reference);
         }
         let entry = LogEntry { method, source, reason: Some(reason), detail, ..plain };
-        self.store.record(entry).await?;
+        self.store.record_repeatably(entry).await?;
         if refused == AuditEvent::SignInRefused {
             self.count_step(SignInStep::Refused);
         }

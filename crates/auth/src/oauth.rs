@@ -123,7 +123,9 @@ impl Auth {
         let (employee, method, proof) = (&who.key, LoginMethod::Oauth2, SignInProof::of(who));
         let request = SignInRequest { employee, role: None, method, proof, source, visitor };
         let begun = self.begin_session(request, token.0, None).await?;
-        self.observer.step(FunnelStep::OauthSignedIn);
+        if begun.is_new {
+            self.observer.step(FunnelStep::OauthSignedIn);
+        }
         // If an attempt before this one has stored it, that record stays.
         self.shared.sign_ins.put(ticket.digest(), sign_in.ready(begun.shown(), now), now).await?;
         let client = RedirectTarget::Client(LoginSource::of(begun.session.current_role));

@@ -331,7 +331,9 @@ impl Auth {
         let (employee, method, proof) = (&who.key, LoginMethod::Qrcode, SignInProof::of(who));
         let request = SignInRequest { employee, role: None, method, proof, source: Some(*source), visitor };
         let begun = self.begin_session(request, sign_in.token.0, Some(phone)).await?;
-        self.count_step(SignInStep::QrConfirmed);
+        if begun.is_new {
+            self.count_step(SignInStep::QrConfirmed);
+        }
         Ok(begun.shown())
     }
 

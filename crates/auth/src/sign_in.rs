@@ -87,6 +87,8 @@ pub(crate) struct StartedSession {
     pub(crate) session: Session,
     pub(crate) person: Arc<CachedPerson>,
     pub(crate) roles: Roles,
+    /// Whether this request began it. An earlier one with the same token may have, which then has counted it.
+    pub(crate) is_new: bool,
 }
 
 impl StartedSession {
@@ -112,7 +114,7 @@ impl Auth {
     /// Signs a user in and returns the token.
     pub(crate) async fn sign_in(&self, request: SignInRequest<'_>) -> Result<SignedIn, Error> {
         let token = Secret::generate(&self.entropy)?;
-        let StartedSession { session, person, roles } = self.begin_session(request, token.digest(), None).await?;
+        let StartedSession { session, person, roles, .. } = self.begin_session(request, token.digest(), None).await?;
         Ok(SignedIn { token, session, person, roles })
     }
 
@@ -133,8 +135,10 @@ impl Auth {
         let session = self.build_session(&person, role, lent, &request);
         // The transaction checks again that the employee is enabled and the default role applies. Other roles: at every use.
         let network = self.sign_in_network(&session, request.visitor, phone)?;
-        match self.store.begin_session(self.new_session(token, &session, lent, &request, network)?).await? {
-            BeginOutcome::Begun => {}
+        let outcome = self.store.begin_session(self.new_session(token, &session, lent, &request, network)?).await?;
+        let is_new = outcome != BeginOutcome::AlreadyBegun;
+        match outcome {
+            BeginOutcome::Begun | BeginOutcome::AlreadyBegun => {}
             BeginOutcome::BegunWithNotice => self.notices_due.notify_one(),
             BeginOutcome::EmployeeDisabled => {
                 // Meanwhile an administrator disabled the employee, or the platform said that they left.
@@ -145,9 +149,11 @@ impl Auth {
             BeginOutcome::PreconditionFailed => return Err(request.proof.refusal().into()),
         }
         tracing::debug!(employee = %session.employee, method = session.method.name(), "signed in");
-        self.count_step(SignInStep::SignedIn);
-        self.observer.notify(AuthEvent::SignedIn(session.method));
-        Ok(StartedSession { session, person, roles })
+        if is_new {
+            self.count_step(SignInStep::SignedIn);
+            self.observer.notify(AuthEvent::SignedIn(session.method));
+        }
+        Ok(StartedSession { session, person, roles, is_new })
     }
 
     /// A pending sign-in with this token, which is not valid before its session begins.

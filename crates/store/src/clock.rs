@@ -5,7 +5,7 @@ use std::time::Duration;
 use deskpass_core::{Digest, Timestamp, TotpStep};
 
 use crate::cache::CacheChange;
-use crate::database::{self, DirectReadError, Location, Mode, Sql, Tx, read_directly};
+use crate::database::{self, DirectReadError, Location, Mode, Sql, Tx, read_directly, require_known_version};
 use crate::deny_list::{EndReason, deny};
 use crate::login_log::first_id_at;
 use crate::oidc::endings::end_with_deleted_sessions;
@@ -66,6 +66,8 @@ impl Store {
     pub async fn repair_clock(&self, now: Timestamp, deny_until: Timestamp, entry: LogEntry) -> Result<ClockRepair> {
         self.database
             .write(move |tx| {
+                // A later version may have times that this program does not know, and would leave in the future.
+                require_known_version(tx)?;
                 tx.execute("UPDATE probe SET at = $1", &args![now])?;
                 let sessions = end_sessions(tx, now, deny_until)?;
                 let others = reset_future_times(tx, now)?;
@@ -125,7 +127,8 @@ fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize> {
         ("UPDATE employee SET tried_at = $1 WHERE tried_at > $2", now, soon),
         ("UPDATE employee SET left_at = $1 WHERE left_at > $2", now, soon),
         ("UPDATE employee_network SET seen_at = $1 WHERE seen_at > $2", now, soon),
-        ("UPDATE used_once SET until = $1 WHERE until > $2", hours(1), hours(1)),
+        // Those of the statistics are kept for a day.
+        ("UPDATE used_once SET until = $1 WHERE until > $2", hours(1), hours(25)),
         ("UPDATE half_session SET expires_at = $1 WHERE expires_at > $2", now, hours(1)),
         ("UPDATE bind_proof SET expires_at = $1 WHERE expires_at > $2", now, hours(1)),
         ("UPDATE known_browser SET expires_at = $1 WHERE expires_at > $2", now, hours(91 * 24)),

@@ -32,8 +32,8 @@ pub use backup::{BackupError, BackupReport, BackupSettings, backup};
 pub use copy::{CopyError, CopyProgress, CopyReport, copy};
 pub use direct_read::DirectReadError;
 pub(crate) use direct_read::{read_directly, read_version};
-pub(crate) use migrate::schema_version;
 pub use migrate::{SchemaFit, newest_version};
+pub(crate) use migrate::{require_known_version, schema_version};
 pub use mode::Mode;
 pub(crate) use observer::OperationObserver;
 pub use observer::{Operation, OperationReport, StoreLoad};
@@ -145,18 +145,18 @@ impl Database {
         done
     }
 
-    /// Runs work that has no further effect, and the same result, when it was committed before: so it runs again, once, if it is
-    /// unknown whether it was, and the first attempt took little of the time that a request has.
+    /// Runs work that has no further effect when it was committed before: so it runs again, once, if it is unknown whether it was,
+    /// and the first attempt took little of the time that a request has. The work is told whether it runs again.
     pub(crate) async fn write_repeatably<T: Send + 'static>(
         &self,
-        work: impl Fn(&mut Tx<'_>) -> Result<T> + Clone + Send + 'static,
+        work: impl Fn(&mut Tx<'_>, bool) -> Result<T> + Clone + Send + 'static,
     ) -> Result<T> {
-        let began = Instant::now();
-        match self.write(work.clone()).await {
+        let (began, again) = (Instant::now(), work.clone());
+        match self.write(move |tx| work(tx, false)).await {
             Err(error) if error.is_outcome_unknown() && began.elapsed() < self.retry_limit() => {
                 tracing::info!(%error, "the outcome of a commit is unknown: trying again");
                 // If this fails, too, it is still unknown whether the first attempt was committed.
-                self.write(work).await.map_err(StoreError::with_unknown_outcome)
+                self.write(move |tx| again(tx, true)).await.map_err(StoreError::with_unknown_outcome)
             }
             outcome => outcome,
         }

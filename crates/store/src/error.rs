@@ -7,8 +7,8 @@ use crate::InvalidCursor;
 /// The result of an operation of the store.
 pub(crate) type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-/// An operation of the store failed. Nothing was changed, except by operations that had succeeded before; unless the kind is
-/// [`StoreErrorKind::OutcomeUnknown`].
+/// An operation of the store failed. It changed nothing, unless the kind is [`StoreErrorKind::OutcomeUnknown`] or
+/// [`StoreErrorKind::SharedUnavailable`]. What other operations of the same request had changed before stays changed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{detail}")]
 pub struct StoreError {
@@ -28,7 +28,7 @@ pub enum StoreErrorKind {
     Overloaded,
     /// A record cannot be read.
     Damaged,
-    /// The ephemeral store that the nodes share cannot be reached.
+    /// The ephemeral store that the nodes share cannot be reached. It may have made the change, if only its answer was lost.
     SharedUnavailable,
 }
 
@@ -94,7 +94,7 @@ impl StoreError {
         self.kind
     }
 
-    /// Whether the change may have been made nevertheless.
+    /// Whether the change of the database may have been made nevertheless.
     #[must_use]
     pub fn is_outcome_unknown(&self) -> bool {
         self.kind == StoreErrorKind::OutcomeUnknown

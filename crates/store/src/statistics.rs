@@ -8,7 +8,7 @@ use std::time::Duration;
 use deskpass_core::{Digest, Timestamp};
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::database::Tx;
+use crate::database::{Tx, in_snapshot};
 use crate::{Result, Store, single_use};
 
 const HOUR_MILLIS: i64 = 3_600_000;
@@ -125,12 +125,15 @@ impl Store {
         let flush = self.statistics.flush.lock().await;
         let unsettled = flush.process.zip(flush.unsettled.as_ref().map(|batch| batch.id));
         let rows = self.database.read(move |sql| {
-            let rows = sql.rows(COUNTS_OF_HOURS, &args![first, to], |row| {
-                Ok((row.int(0)?, SignInStep::from_name(&row.text(1)?), row.int(2)?))
-            })?;
-            let is_settled =
-                unsettled.map(|(process, batch)| single_use::is_latest(sql, process, batch)).transpose()?;
-            Ok((rows, is_settled == Some(true)))
+            // A batch that is committed between the two statements would be missed without a snapshot.
+            in_snapshot(sql, |sql| {
+                let rows = sql.rows(COUNTS_OF_HOURS, &args![first, to], |row| {
+                    Ok((row.int(0)?, SignInStep::from_name(&row.text(1)?), row.int(2)?))
+                })?;
+                let is_settled =
+                    unsettled.map(|(process, batch)| single_use::is_latest(sql, process, batch)).transpose()?;
+                Ok((rows, is_settled == Some(true)))
+            })
         });
         let (rows, is_settled) = rows.await?;
         // A node of a later version may count steps that this version does not know.

@@ -10,7 +10,7 @@ use deskpass_core::Timestamp;
 
 pub use files::newest_version;
 pub use version::SchemaFit;
-pub(crate) use version::{schema_fit, schema_version};
+pub(crate) use version::{require_known_version, schema_fit, schema_version};
 
 use super::{Mode, OpenError, Sql, Tx};
 use crate::login_log::{begin_chains, is_other_key};

@@ -46,7 +46,7 @@ pub async fn restart_log(
                      LOCK TABLE log_chain, login_log IN SHARE ROW EXCLUSIVE MODE",
                 )?;
                 let restarted = restart(&Tx::new(Sql::Postgres(connection)), &entry, now, same_key)?;
-                connection.batch("COMMIT")?;
+                connection.batch("COMMIT").map_err(StoreError::with_unknown_outcome)?;
                 Ok(restarted)
             };
             let done = postgres::with_migrated_connection(server, mode, now, work).await?;
@@ -57,10 +57,7 @@ pub async fn restart_log(
 
 fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp, same_key: SameKey) -> Result<bool> {
     // Rows of a later version may have columns that this program does not know and would leave out of the hashes.
-    let (found, known) = (migrate::schema_version(tx)?, migrate::newest_version());
-    if found > known {
-        return Err(StoreError::unavailable(&OpenError::Newer { found, known }));
-    }
+    migrate::require_known_version(tx)?;
     // In the transaction and after the migrations, so that the rows that are checked are those that are restarted.
     if same_key == SameKey::Refuse && is_own_key(tx, &entry.key)? {
         return Ok(false);

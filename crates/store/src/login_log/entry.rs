@@ -136,12 +136,26 @@ impl Store {
         self.database.write(move |tx| entry.write(tx)).await
     }
 
+    /// Logs an event, and tries again by itself if it is unknown whether it was logged: there is one row.
+    pub async fn record_repeatably(&self, entry: LogEntry) -> Result<()> {
+        // The first attempt does not look for the row, so that a refusal takes as long as a probe.
+        let work = move |tx: &mut Tx<'_>, is_repeated: bool| {
+            if is_repeated { write_once(tx, &entry) } else { entry.write(tx) }
+        };
+        self.database.write_repeatably(work).await
+    }
+
     /// Logs an event of which it is unknown whether it was logged before.
     pub async fn record_once(&self, entry: LogEntry) -> Result<()> {
-        let text = "SELECT 1 FROM login_log WHERE id = $1";
-        // An attempt that has not ended yet holds the chain. When it commits, this one fails, and the next one finds the row.
-        self.database.write(move |tx| if tx.exists(text, &args![&*entry.id])? { Ok(()) } else { entry.write(tx) }).await
+        self.database.write(move |tx| write_once(tx, &entry)).await
     }
+}
+
+/// Writes the row unless it is there.
+fn write_once(tx: &Tx<'_>, entry: &LogEntry) -> Result<()> {
+    // An attempt that has not ended yet holds the chain. When it commits, this one fails, and the next one finds the row.
+    let is_written = tx.exists("SELECT 1 FROM login_log WHERE id = $1", &args![&*entry.id])?;
+    if is_written { Ok(()) } else { entry.write(tx) }
 }
 
 /// The next position in a chain, the hash of the last row, and the name of the key; locks the chain until the transaction ends.

@@ -8,7 +8,7 @@ use super::key_evidence::proven_by_rows;
 use super::keys::{ChainKeys, missing_key};
 use super::marker::{self, MarkerState};
 use super::retired_key::{self, RetiredKey, RetiredSecret};
-use crate::database::{Row, Sql, Tx, in_snapshot, read_directly};
+use crate::database::{Row, Sql, Tx, in_snapshot, read_directly, require_known_version};
 use crate::locks::lock_administration;
 use crate::{DirectReadError, Location, LogEntry, Mode, Result, Store, StoreError};
 
@@ -124,6 +124,8 @@ fn key_state(sql: &Sql<'_>, keys: &ChainKeys) -> Result<KeyState> {
 }
 
 fn switch(tx: &Tx<'_>, entry: &LogEntry) -> Result<KeySwitch> {
+    // A later version may keep more with the key than this program would move to the new one.
+    require_known_version(tx)?;
     // Two rotations at once would wait for each other's chains.
     lock_administration(tx)?;
     let chains = lock_chains(tx)?;
@@ -154,6 +156,7 @@ fn switch(tx: &Tx<'_>, entry: &LogEntry) -> Result<KeySwitch> {
 }
 
 fn forget(tx: &Tx<'_>, id: &str, entry: &LogEntry) -> Result<KeyForgetting> {
+    require_known_version(tx)?;
     lock_administration(tx)?;
     if entry.key.has(id) {
         return Ok(KeyForgetting::Configured);

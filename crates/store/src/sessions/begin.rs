@@ -52,6 +52,8 @@ pub enum BeginOutcome {
     Begun,
     /// The session has begun, and a notice to its employee is queued.
     BegunWithNotice,
+    /// An earlier request began this session, with the same token.
+    AlreadyBegun,
     /// The employee is missing or disabled, or left.
     EmployeeDisabled,
     /// The precondition does not hold.
@@ -64,7 +66,15 @@ impl Store {
     /// Begins a session and logs it, if the preconditions hold. Repetition with the same digest keeps the session as it is, and
     /// logs nothing: so a sign-in may be retried when it is unknown whether it was committed.
     pub async fn begin_session(&self, new_session: NewSession) -> Result<BeginOutcome> {
-        self.database.write_repeatably(move |tx| begin(tx, &new_session)).await
+        self.database
+            .write_repeatably(move |tx, is_repeated| {
+                Ok(match begin(tx, &new_session)? {
+                    // The first attempt of this request began it.
+                    BeginOutcome::AlreadyBegun if is_repeated => BeginOutcome::Begun,
+                    outcome => outcome,
+                })
+            })
+            .await
     }
 }
 
@@ -157,7 +167,7 @@ fn insert(tx: &Tx<'_>, digest: Digest, session: &Session, visitor: &ClientInfo) 
 fn retry_outcome(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<BeginOutcome> {
     let text = "SELECT 1 FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3";
     let found = tx.exists(text, &args![digest, employee.corp(), employee.id()])?;
-    Ok(if found { BeginOutcome::Begun } else { BeginOutcome::PreconditionFailed })
+    Ok(if found { BeginOutcome::AlreadyBegun } else { BeginOutcome::PreconditionFailed })
 }
 
 /// Ends the oldest sessions of an employee, so that `at_most` remain, including the new one.

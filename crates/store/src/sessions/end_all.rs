@@ -13,6 +13,9 @@ const BATCH_SESSIONS: i64 = 1_000;
 /// The number of attempts at one step: on a busy server, the locks may take longer than a transaction may.
 const MAX_ATTEMPTS: usize = 3;
 
+/// Follows the number of ended sessions in the log.
+const SESSIONS_ENDED: &str = " session(s) ended";
+
 /// The outcome of one step of ending all sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedBatch {
@@ -26,7 +29,7 @@ impl Store {
     /// Ends some of the sessions that began before `before`, or of all sessions, and logs it. The first step begins without
     /// `after`, and also ends everything that could become a session: partial sessions, bind proofs, setup codes, setups of
     /// devices and used one-time passwords, which have no start on record. The following steps continue where the last one
-    /// ended. If the store fails, no session of the step must be treated as ended.
+    /// ended. If the store fails, no session of the step must be treated as ended; if the outcome is unknown, they may have ended.
     pub async fn end_all_sessions(
         &self,
         before: Option<Timestamp>,
@@ -35,11 +38,16 @@ impl Store {
         entry: LogEntry,
     ) -> Result<EndedBatch> {
         let step = EndStep { before, after, deny_until, entry };
-        let mut tries = 1;
+        let (mut tries, mut is_unknown) = (1, false);
         loop {
             let step = step.clone();
             match self.database.write(move |tx| step.run(tx)).await {
-                Err(_) if tries < MAX_ATTEMPTS => tries += 1,
+                Err(error) if tries < MAX_ATTEMPTS => {
+                    is_unknown |= error.is_outcome_unknown();
+                    tries += 1;
+                }
+                // It is still unknown whether an earlier attempt was committed.
+                Err(error) if is_unknown => return Err(error.with_unknown_outcome()),
                 outcome => return outcome,
             }
         }
@@ -58,6 +66,10 @@ struct EndStep {
 impl EndStep {
     fn run(&self, tx: &mut Tx<'_>) -> Result<EndedBatch> {
         let Self { before, after, deny_until, entry } = self;
+        if let Some(ended) = logged_count(tx, &entry.id)? {
+            // An attempt with an unknown outcome was committed. The sessions that follow are found from the same place.
+            return Ok(EndedBatch { ended, next: Some(after.clone().unwrap_or_default()) });
+        }
         if after.is_none() {
             // A partial session that is being completed has locked its agent: its session is found below.
             lock_concerned_agents(tx, entry.at)?;
@@ -69,7 +81,7 @@ impl EndStep {
         // One entry of the journal for all of them: each node clears its cache, and revalidates its sockets.
         tx.record_change(CacheChange::AllSessions);
         if found.ended > 0 || after.is_none() {
-            entry.clone().with_detail(format!("{} session(s) ended", found.ended)).write(tx)?;
+            entry.clone().with_detail(format!("{}{SESSIONS_ENDED}", found.ended)).write(tx)?;
         }
         // A node whose clock is behind may have added a session that the walk had passed already, so it starts again until it
         // finds none. Not up to a time in the future: that would end sign-ins as fast as they come.
@@ -77,6 +89,13 @@ impl EndStep {
         let next = if found.is_full { found.last } else { is_repeated.then(String::new) };
         Ok(EndedBatch { ended: found.ended, next })
     }
+}
+
+/// The number of sessions that a step ended, if the entry with this id was written.
+fn logged_count(tx: &Tx<'_>, id: &str) -> Result<Option<usize>> {
+    let detail = tx.first("SELECT detail FROM login_log WHERE id = $1", &args![id], |row| row.text(0))?;
+    let count = |detail: &str| detail.strip_suffix(SESSIONS_ENDED)?.rsplit(' ').next()?.parse::<usize>().ok();
+    Ok(detail.map(|detail| count(&detail).unwrap_or(0)))
 }
 
 /// The sessions that a step found.

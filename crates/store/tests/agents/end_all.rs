@@ -59,11 +59,22 @@ on_every_store! {
 }
 
 /// A connection to the database of this fixture.
-async fn connect(fixture: &Fixture) -> Client {
+pub(super) async fn connect(fixture: &Fixture) -> Client {
     let Location::Postgres(server) = fixture.location() else { panic!("only PostgreSQL has several writers") };
     let (client, connection) = tokio_postgres::connect(&server.url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
+}
+
+/// Waits until another connection waits for a lock of this one.
+pub(super) async fn until_blocking(client: &Client) {
+    let waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))";
+    let blocked = async {
+        while client.query(waiting, &[]).await.unwrap().is_empty() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(Duration::from_secs(15), blocked).await.expect("another connection waits for this one");
 }
 
 /// Runs the first step, and `begin` while the step waits: another transaction has denied the same token, and is rolled back.
@@ -73,13 +84,7 @@ async fn begin_during_step(fixture: &Fixture, denied: &str, begin: impl Future<O
     client.batch_execute(&format!("{deny} ('{}', 'kicked', 1)", digest(denied).to_text())).await.unwrap();
     let node = fixture.node(1);
     let ending = tokio::spawn(async move { step(&node, None).await });
-    let waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))";
-    let blocked = async {
-        while client.query(waiting, &[]).await.unwrap().is_empty() {
-            sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(Duration::from_secs(15), blocked).await.expect("the step waits for the other transaction");
+    until_blocking(&client).await;
     begin.await;
     client.batch_execute("ROLLBACK").await.unwrap();
     ending.await.unwrap();

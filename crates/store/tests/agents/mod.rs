@@ -11,4 +11,5 @@ mod partial_sessions;
 mod passwords;
 mod races;
 mod records;
+mod statistics;
 mod sweeping;

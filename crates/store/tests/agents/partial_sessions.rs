@@ -33,7 +33,7 @@ on_every_store! {
         assert_eq!(ended(fixture, "half").await, Some(None));
         assert!(!fixture.store().end_partial_session(digest("half"), at(DAY)).await.unwrap());
         // A retry of the same sign-in finds its session. Once that has ended, a retry does not bring it back.
-        assert_eq!(complete(fixture, "one", digest("half")).await, BeginOutcome::Begun);
+        assert_eq!(complete(fixture, "one", digest("half")).await, BeginOutcome::AlreadyBegun);
         assert!(fixture.store().end_session(digest("one"), at(DAY), entry()).await.unwrap());
         assert_eq!(complete(fixture, "one", digest("half")).await, BeginOutcome::PreconditionFailed);
         assert!(!fixture.lives("one").await);

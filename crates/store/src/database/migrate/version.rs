@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use deskpass_core::Timestamp;
 
 use super::files::newest_version;
-use crate::Result;
-use crate::database::Sql;
+use crate::database::{OpenError, Sql};
+use crate::{Result, StoreError};
 
 /// The table with a row for each migration that was run. A later migration adds `oldest` to it.
 pub(super) const CREATE_MIGRATION_TABLE: &str =
@@ -64,6 +64,16 @@ pub(super) fn record(sql: &Sql<'_>, id: i64, now: Timestamp) -> Result<()> {
     }
     let text = "INSERT INTO migration (id, applied_at, oldest) VALUES ($1, $2, $3)";
     sql.execute(text, &args![id, now, OLDEST_COMPATIBLE]).map(drop)
+}
+
+/// Requires that the tables have no later version: for changes that would be incomplete if they left out what this program does not
+/// know.
+pub(crate) fn require_known_version(sql: &Sql<'_>) -> Result<()> {
+    let (found, known) = (schema_version(sql)?, newest_version());
+    if found > known {
+        return Err(StoreError::unavailable(&OpenError::Newer { found, known }));
+    }
+    Ok(())
 }
 
 /// Returns the schema version, or 0 when there are no tables.
