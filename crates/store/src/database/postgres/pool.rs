@@ -194,13 +194,28 @@ fn connection_limits(connections: usize) -> (usize, usize) {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
-    use super::connection_limits;
+    use super::super::PostgresSettings;
+    use super::*;
 
     #[test]
     fn writes_leave_a_connection_to_readers() {
         for (connections, shared) in [(0, (2, 1)), (2, (2, 1)), (3, (3, 2)), (4, (4, 3)), (10, (10, 8))] {
             assert_eq!(connection_limits(connections), shared);
+        }
+    }
+
+    #[tokio::test]
+    async fn no_connection_is_opened_to_a_server_that_confirms_no_commits() {
+        // Nothing listens there.
+        let settings = PostgresSettings::new("postgres://desk@127.0.0.1:1/desk".to_owned());
+        let address = PostgresAddress::new(&settings).unwrap();
+        let pool = Arc::new(Pool::new(address.clone(), 2, settings.timeout));
+        for is_unproven in [true, false] {
+            address.set_unproven(is_unproven);
+            let error = pool.run(AccessMode::Read, |_| Ok(())).await.unwrap_err();
+            assert_eq!(error.to_string() == unproven().to_string(), is_unproven, "{error}");
         }
     }
 }
