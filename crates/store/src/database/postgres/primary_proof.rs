@@ -3,8 +3,8 @@
 //! After a failover the old primary may still run, and a node may still reach it. It answers every read, but without the changes
 //! that were committed on the new primary. Where commits wait for a synchronous standby, the old primary cannot commit any more: the
 //! standby that was promoted no longer confirms its commits. So each connection commits a heartbeat from time to time and with each
-//! transaction, and its reads count only for a moment after the start of the last one. The heartbeat is a message in the write-ahead log: it needs no
-//! table and leaves no row.
+//! transaction, and its reads count only for a moment after the start of the last one. The heartbeat is a message in the write-ahead
+//! log: it needs no table and leaves no row.
 //!
 //! Without a synchronous standby a commit proves nothing, so nothing is sent. The server's setting is read when a connection opens, and
 //! with each read of the journal.
