@@ -13,6 +13,9 @@ const LAG: Duration = Duration::from_secs(1);
 /// A part of the statement by which a server proves that it is the primary.
 const HEARTBEAT: Trigger = Trigger::Request(b"pg_logical_emit_message");
 
+/// A transaction that contains it.
+const HEARTBEAT_IN_TRANSACTION: Trigger = Trigger::CommitOf(b"pg_logical_emit_message");
+
 /// The store on two servers, each behind its proxy.
 fn behind(place: &ClusterStore, proxies: [&FaultProxy; 2]) -> ClusterStore {
     let both = proxies.map(FaultProxy::address).join(",");
@@ -88,6 +91,39 @@ async fn without_its_synchronous_standby_a_primary_is_not_used_until_it_is_told_
     place.query("SELECT pg_reload_conf()");
     until("reads are answered", async || validity(&mut client, &token).await == Some(true)).await;
     until("the node is ready", async || is_ready(&mut client).await).await;
+
+    // A server that is read-only, as an old primary may be made before a failover, is not used either.
+    place.query("ALTER SYSTEM SET default_transaction_read_only = on");
+    place.query("SELECT pg_reload_conf()");
+    until("reads are refused", async || validity(&mut client, &token).await.is_none()).await;
+    place.query("ALTER SYSTEM RESET default_transaction_read_only");
+    place.query("SELECT pg_reload_conf()");
+    until("reads are answered", async || validity(&mut client, &token).await == Some(true)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_standby_that_is_slow_for_a_moment_costs_no_connection() {
+    let servers = Servers::replicated();
+    let place = servers.place();
+    let proxy = FaultProxy::to(&place.postgres_address()).await;
+    let node = Process::node(&place.through(Some(&proxy), None), &[]);
+    let mut client = Client::connect(&node.address).await;
+    let token = client.sign_in("user01").await;
+    // A transaction carries a heartbeat even where its connection has just had one confirmed: it may rest on a commit that the standby
+    // does not have.
+    for _ in 0..5 {
+        let heartbeat = proxy.once(Fault::Delay(Duration::ZERO), HEARTBEAT_IN_TRANSACTION);
+        client.sign_in("user01").await;
+        assert_eq!(heartbeat.count(), 1);
+    }
+    let reader = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock'";
+    let before = place.query(reader);
+    assert_eq!(before.len(), 1);
+    servers.order("pause standby");
+    until("reads are refused", async || validity(&mut client, &token).await.is_none()).await;
+    servers.order("resume standby");
+    until("reads are answered", async || validity(&mut client, &token).await == Some(true)).await;
+    assert_eq!(place.query(reader), before, "the journal is read on the same connection");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -45,6 +45,25 @@ async fn snapshot(client: &Client) -> String {
     client.query_one("SELECT pg_current_snapshot()::text", &[]).await.unwrap().get(0)
 }
 
+/// A node whose connections have this name in `pg_stat_activity`.
+async fn named_node(fixture: &Fixture, name: &str) -> Store {
+    let url = format!("{}&application_name={name}", server(fixture).url);
+    let location = Location::Postgres(PostgresSettings { url, ..server(fixture).clone() });
+    Store::open_with(location, Mode::Development, 100, at(0), None).await.unwrap()
+}
+
+/// The server's processes for the connections of a node: those of its journal reader, which holds a lock, and the others.
+async fn processes(client: &Client, name: &str) -> [Vec<i32>; 2] {
+    let text = format!(
+        "SELECT pid, EXISTS (SELECT 1 FROM pg_locks WHERE pg_locks.pid = node.pid AND locktype = 'advisory')
+         FROM pg_stat_activity node WHERE application_name = '{name}' ORDER BY pid"
+    );
+    let rows = client.query(&*text, &[]).await.unwrap();
+    [true, false].map(|is_reader| {
+        rows.iter().filter(|row| row.get::<_, bool>(1) == is_reader).map(|row| row.get::<_, i32>(0)).collect()
+    })
+}
+
 async fn lives(node: &Store, name: &str) -> bool {
     matches!(node.session(&digest(name)).await.unwrap(), SessionLookup::Session(_))
 }
@@ -54,9 +73,7 @@ async fn a_locked_journal_does_not_accumulate_connections() {
     let fixture = Fixture::scaled_out().await;
     fixture.session("one", LoginMethod::Dev, None).await;
     let name = "node_with_a_locked_journal";
-    let url = format!("{}&application_name={name}", server(&fixture).url);
-    let location = Location::Postgres(PostgresSettings { url, ..server(&fixture).clone() });
-    let node = Store::open_with(location, Mode::Development, 100, at(0), None).await.unwrap();
+    let node = named_node(&fixture, name).await;
     let (lock, observer) = (connect(&fixture).await, connect(&fixture).await);
     lock.batch_execute("BEGIN; LOCK TABLE journal IN ACCESS EXCLUSIVE MODE").await.unwrap();
     let waiting =
@@ -73,6 +90,48 @@ async fn a_locked_journal_does_not_accumulate_connections() {
     assert!(!node.is_cache_trusted());
     lock.batch_execute("ROLLBACK").await.unwrap();
     until("the journal is read again", async || node.is_cache_trusted()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_that_take_too_long_to_read_are_skipped_with_an_empty_cache() {
+    let fixture = Fixture::scaled_out().await;
+    fixture.session("one", LoginMethod::Dev, None).await;
+    let (node, other) = (fixture.node(1), connect(&fixture).await);
+    // Each row takes longer to read than a read may.
+    other
+        .batch_execute(
+            "BEGIN; ALTER TABLE journal RENAME TO journal_rows;
+             CREATE FUNCTION is_read_slowly(BIGINT) RETURNS BOOLEAN LANGUAGE plpgsql
+                 AS 'BEGIN PERFORM pg_sleep(30); RETURN true; END';
+             CREATE VIEW journal AS SELECT * FROM journal_rows WHERE is_read_slowly(xact); COMMIT",
+        )
+        .await
+        .unwrap();
+    until("the session is cached", async || lives(&node, "one").await && node.cached_sessions() == 1).await;
+    other.batch_execute(EMPTY_ROW).await.unwrap();
+    until("the cache is empty and trusted", async || node.cached_sessions() == 0 && node.is_cache_trusted()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_connects_to_the_same_server_again_closes_no_other_connection() {
+    let fixture = Fixture::scaled_out().await;
+    fixture.session("one", LoginMethod::Dev, None).await;
+    let name = "node_whose_reader_connects_again";
+    let (node, observer) = (named_node(&fixture, name).await, connect(&fixture).await);
+    assert!(lives(&node, "one").await);
+    // The connection of the migrations ends a moment later.
+    until("one connection", async || processes(&observer, name).await.map(|some| some.len()) == [1, 1]).await;
+    let [reader, others] = processes(&observer, name).await;
+    observer.execute("SELECT pg_terminate_backend($1)", &[&reader[0]]).await.unwrap();
+    until("another reader", async || {
+        let [now, _] = processes(&observer, name).await;
+        now.len() == 1 && now != reader
+    })
+    .await;
+    // After its first read.
+    node.wait_until_caught_up().await;
+    assert!(lives(&node, "one").await);
+    assert_eq!(processes(&observer, name).await[1], others);
 }
 
 /// The number of scans of the journal, and of the blocks that they read.

@@ -24,8 +24,10 @@ pub(super) struct PostgresAddress {
     servers: Vec<Config>,
     /// The index of the server that is tried first: the one that was connected to last.
     preferred: Arc<AtomicUsize>,
-    /// The number of connections of the journal reader so far.
+    /// The number of servers that the journal reader has used so far.
     generation: Arc<AtomicU64>,
+    /// Whether the server of the journal reader does not confirm commits.
+    unproven: Arc<AtomicBool>,
     /// Whether commits on the server of the journal reader wait for a standby.
     pub(super) reader_synchronous: Arc<AtomicBool>,
     tls: MakeRustlsConnect,
@@ -56,6 +58,7 @@ impl PostgresAddress {
             servers,
             preferred: Arc::default(),
             generation: Arc::default(),
+            unproven: Arc::default(),
             reader_synchronous: Arc::default(),
             tls: MakeRustlsConnect::new(client),
             timeout: settings.timeout,
@@ -100,7 +103,7 @@ impl PostgresAddress {
         let _ = self.preferred.compare_exchange(index, next, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// The number of connections of the journal reader so far. An idle connection from an earlier generation may lead to another
+    /// The number of servers that the journal reader has used so far. An idle connection from an earlier generation may lead to another
     /// server than the reader's, even at the same address, and would fill the cache with what that server knows.
     pub(super) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
@@ -108,6 +111,16 @@ impl PostgresAddress {
 
     pub(super) fn begin_generation(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether the server of the journal reader does not confirm commits. The reader tries on; other uses fail at once, since each of
+    /// them would only leave a connection behind that waits for the standby.
+    pub(super) fn is_unproven(&self) -> bool {
+        self.unproven.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_unproven(&self, unproven: bool) {
+        self.unproven.store(unproven, Ordering::Release);
     }
 
     /// Asks the server, in the background, to end the statement of a connection that is given up after a timeout. Otherwise it would wait

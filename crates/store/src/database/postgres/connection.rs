@@ -49,7 +49,7 @@ pub(super) enum ConnectionHealth {
     Conflict,
     /// The server did not answer in time; the connection is unusable.
     TimedOut,
-    /// The server did not confirm in time that it is still the primary; it and the other connections to it are unusable.
+    /// The server did not confirm in time that it is still the primary; the connection is unusable.
     Unproven,
     /// The connection is unusable, and most likely the other connections are too.
     Broken,
@@ -177,14 +177,17 @@ impl PostgresConnection {
         }
     }
 
-    /// Adds a heartbeat to the transaction if one is due, and returns whether it did. A transaction that changed nothing would commit
-    /// without waiting for the standby, and its result could come from a deposed server.
+    /// Adds a heartbeat to the transaction if commits wait for a standby, and returns whether it did. A transaction that changed nothing
+    /// would commit without waiting: its result could come from a deposed server, or rest on a commit that was cancelled while it waited,
+    /// which the next failover would undo. So it is added also where the last heartbeat is recent.
     pub(super) fn add_heartbeat(&self) -> Result<bool> {
-        let due = self.proof.is_due();
-        if due {
-            self.batch(HEARTBEAT)?;
+        if !self.proof.is_synchronous() {
+            return Ok(false);
         }
-        Ok(due)
+        let result = self.wait(self.client.simple_query(HEARTBEAT))?;
+        let added = waits_for_standby(&result);
+        self.proof.set_synchronous(added);
+        Ok(added)
     }
 
     /// Commits the transaction. With a heartbeat in it, that proves that the server is the primary.

@@ -31,11 +31,12 @@ const ALL_SESSIONS_MARKER: &str = "sessions";
 const BATCH_ROWS: usize = 100;
 
 /// Reads the changes that were not visible in the last snapshot, in one statement, so in one snapshot. The first columns are the same
-/// in every row, and there is a row even without a change: the snapshot, the time, and whether commits wait for a standby.
+/// in every row, and there is a row even without a change: the snapshot, the time, whether commits wait for a standby, and whether the
+/// server takes no writes.
 pub(super) const READ_CHANGES: &str = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
     ARRAY(SELECT running::text::bigint FROM pg_snapshot_xip(pg_current_snapshot()) running),
     (extract(epoch FROM clock_timestamp()) * 1000)::bigint, current_setting('synchronous_standby_names') <> '',
-    j.digest, j.corp_id, j.employee_key
+    current_setting('transaction_read_only') = 'on', j.digest, j.corp_id, j.employee_key
     FROM (SELECT 1) AS always LEFT JOIN journal j ON j.xact >= $1 OR j.xact = ANY($2)";
 
 /// Removes rows after ten minutes, if they were visible in a snapshot that every node has read since.
@@ -86,11 +87,20 @@ pub(crate) fn sweep(connection: &PostgresConnection, seen: &str) -> Result<usize
     connection.execute(SWEEP, &args![seen])
 }
 
-/// Removes the changed entries from the cache; returns the new position, and whether commits on this server wait for a standby.
-pub(super) fn apply_rows(rows: &[Row], cache: &Cache) -> Result<(JournalPosition, bool)> {
+/// What a read of the journal says besides the changes.
+pub(super) struct JournalRead {
+    pub(super) position: JournalPosition,
+    /// Whether commits on this server wait for a standby.
+    pub(super) is_synchronous: bool,
+    /// Whether this server takes no writes.
+    pub(super) is_read_only: bool,
+}
+
+/// Removes the changed entries from the cache.
+pub(super) fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalRead> {
     for row in rows {
         let (digest, corp, id): (Option<&str>, Option<&str>, Option<&str>) =
-            (row.try_get(4)?, row.try_get(5)?, row.try_get(6)?);
+            (row.try_get(5)?, row.try_get(6)?, row.try_get(7)?);
         if digest == Some(RULES_MARKER) {
             cache.apply(CacheChange::Rules);
             continue;
@@ -105,5 +115,5 @@ pub(super) fn apply_rows(rows: &[Row], cache: &Cache) -> Result<(JournalPosition
     }
     let first = rows.first().ok_or_else(|| StoreError::unavailable(&"the journal has no position"))?;
     let position = JournalPosition { xmax: first.try_get(0)?, running: first.try_get(1)?, at: first.try_get(2)? };
-    Ok((position, first.try_get(3)?))
+    Ok(JournalRead { position, is_synchronous: first.try_get(3)?, is_read_only: first.try_get(4)? })
 }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_swept_after_a_step_back_or_a_new_connection() {
+    fn nothing_is_swept_after_a_step_back_or_on_a_new_server() {
         let changes: [fn(&mut SweepHorizon); 2] = [|horizon| horizon.note(&position(3, 0)), SweepHorizon::clear];
         for change in changes {
             let mut horizon = SweepHorizon::default();

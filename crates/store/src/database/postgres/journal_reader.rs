@@ -1,6 +1,7 @@
 //! The task of a node that reads the journal, on a connection of its own.
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -28,11 +29,20 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The minimum interval between two reads, however many notifications arrive.
 const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
 const RETRY_DELAY: Duration = Duration::from_millis(200);
+/// How much longer a late heartbeat is waited for. The cache is not trusted meanwhile, but a new connection would have to clear it, on all
+/// nodes at once.
+const LATE_HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The number of cancelled reads in a row after which the position is given up. From there, the next read would be even longer.
+const MAX_CANCELLED_READS: usize = 2;
 
 /// The settings of the database session. The server's timeout comes before [`READ_TIMEOUT`], so that a read that waits for a lock ends
 /// there as well, and the connection can be used again.
 const SESSION_SETTINGS: &str = "SET statement_timeout = 500; SET synchronous_commit = on; SET jit = off;
     SET plan_cache_mode = force_custom_plan";
+
+/// Tells a server from others at the same address, and from itself before a restart.
+const SERVER_IDENTITY: &str =
+    "SELECT concat_ws(' ', pg_postmaster_start_time(), inet_server_addr(), inet_server_port())";
 
 /// Why a read failed.
 enum ReadError {
@@ -42,6 +52,8 @@ enum ReadError {
     TimedOut,
     /// The server did not confirm in time that it is still the primary. The heartbeat still waits.
     Unproven,
+    /// The server takes no writes any more: it has most likely been replaced.
+    ReadOnly,
     Failed(StoreError),
 }
 
@@ -64,6 +76,7 @@ impl From<ReadError> for StoreError {
             ReadError::Cancelled(error) | ReadError::Failed(error) => error,
             ReadError::TimedOut => Self::timed_out(),
             ReadError::Unproven => unproven(),
+            ReadError::ReadOnly => Self::unavailable(&"the server has become read-only"),
         }
     }
 }
@@ -91,6 +104,7 @@ impl JournalReader {
             reached,
             proof_wanted: Arc::clone(&proof_wanted),
             horizon: Arc::clone(&horizon),
+            server: None,
             well: true,
         };
         let mut task = JoinSet::new();
@@ -125,6 +139,8 @@ struct JournalFollower {
     /// Whether a caller waits for a read that is proven by a heartbeat of its own.
     proof_wanted: Arc<AtomicBool>,
     horizon: Arc<Mutex<SweepHorizon>>,
+    /// The identity of the server of the last read.
+    server: Option<String>,
     well: bool,
 }
 
@@ -132,6 +148,8 @@ struct JournalFollower {
 struct JournalSession<'a> {
     client: &'a Client,
     statement: Statement,
+    /// The identity of the server.
+    server: String,
     /// The position of the last read.
     last: Option<JournalPosition>,
     /// The start of the last heartbeat that was confirmed.
@@ -142,27 +160,31 @@ impl JournalFollower {
     async fn follow(mut self) {
         loop {
             let Err(error) = self.read_on().await;
-            self.report_failure(&error);
+            self.address.set_unproven(matches!(error, ReadError::Unproven));
+            self.report_failure(&error.into());
             sleep(RETRY_DELAY).await;
         }
     }
 
     /// Reads the journal on one connection until that fails.
-    async fn read_on(&mut self) -> Result<Infallible> {
+    async fn read_on(&mut self) -> Result<Infallible, ReadError> {
         let connecting = timeout(CONNECT_TIMEOUT, self.address.connect()).await;
         let (client, driver, server) = connecting.map_err(|_| StoreError::timed_out())??;
         // The task of the connection ends with this read.
         let mut driving = JoinSet::new();
         driving.spawn(async { drop(driver.await) });
-        lock(&self.horizon).clear();
         let Err(error) = self.read_with(&client).await;
         if matches!(error, ReadError::TimedOut | ReadError::Unproven) {
             self.address.cancel_in_background(client.cancel_token());
         }
-        if matches!(error, ReadError::Unproven) {
+        if matches!(error, ReadError::Unproven | ReadError::ReadOnly) {
             self.address.distrust(server);
         }
-        Err(error.into())
+        if matches!(error, ReadError::ReadOnly) {
+            // The other connections to this server still read from it.
+            self.address.begin_generation();
+        }
+        Err(error)
     }
 
     async fn read_with(&mut self, client: &Client) -> Result<Infallible, ReadError> {
@@ -170,15 +192,24 @@ impl JournalFollower {
         if !with_timeout(take_shared(client)).await? {
             return Err(StoreError::unavailable(&"a restore is running").into());
         }
+        let server: String = with_timeout(client.query_one(SERVER_IDENTITY, &[])).await?.try_get(0)?;
+        if self.server.as_ref() != Some(&server) {
+            lock(&self.horizon).clear();
+        }
         let statement = with_timeout(client.prepare(READ_CHANGES)).await?;
-        let mut session = JournalSession { client, statement, last: None, proven: None };
+        let mut session = JournalSession { client, statement, server, last: None, proven: None };
+        let mut cancelled = 0;
         loop {
             match self.read_once(&mut session).await {
-                Ok(()) => {}
+                Ok(()) => cancelled = 0,
                 Err(ReadError::Cancelled(error)) => {
                     self.report_failure(&error);
                     // A caller may still wait for this proof.
                     session.proven = None;
+                    cancelled += 1;
+                    if cancelled >= MAX_CANCELLED_READS {
+                        session.last = None;
+                    }
                 }
                 Err(error) => return Err(error),
             }
@@ -196,21 +227,28 @@ impl JournalFollower {
         let began = BootInstant::now();
         let from = session.last.clone().unwrap_or_else(JournalPosition::initial);
         let rows = with_timeout(session.client.query(&session.statement, &[&from.xmax, &from.running])).await?;
-        let (position, synchronous) = apply_rows(&rows, &self.cache)?;
+        let read = apply_rows(&rows, &self.cache)?;
+        if read.is_read_only {
+            return Err(ReadError::ReadOnly);
+        }
         // Unread rows may have been swept during a long pause, or the server or its clock has changed.
-        if session.last.as_ref().is_some_and(|last| !position.follows(last)) {
+        if session.last.as_ref().is_some_and(|last| !read.position.follows(last)) {
             return Err(StoreError::unavailable(&"a gap in the journal").into());
         }
-        self.address.reader_synchronous.store(synchronous, Ordering::Relaxed);
+        self.address.reader_synchronous.store(read.is_synchronous, Ordering::Relaxed);
         // What was committed on another primary after this server had its last heartbeat confirmed is not known here.
-        let known = if synchronous { began.min(session.prove(proof_wanted).await?) } else { began };
+        let known = if read.is_synchronous { began.min(self.prove(session, proof_wanted).await?) } else { began };
+        self.address.set_unproven(false);
         if session.last.is_none() {
-            // This may be another server with other transaction ids, so the cached data is worthless.
-            self.address.begin_generation();
+            if self.server.as_ref() != Some(&session.server) {
+                self.address.begin_generation();
+                self.server = Some(session.server.clone());
+            }
+            // The changes since the last read on another connection, or since a position that was given up, are not known.
             self.cache.clear();
         }
-        lock(&self.horizon).note(&position);
-        session.last = Some(position);
+        lock(&self.horizon).note(&read.position);
+        session.last = Some(read.position);
         self.cache.freshness.extend(known);
         self.reached.send_replace(known);
         if !self.well {
@@ -220,26 +258,33 @@ impl JournalFollower {
         Ok(())
     }
 
+    /// Makes sure that the server is still the primary, and returns the start of the heartbeat that proves it. The last one is enough
+    /// for a while, unless the proof must be new.
+    async fn prove(&mut self, session: &mut JournalSession<'_>, anew: bool) -> Result<BootInstant, ReadError> {
+        if let Some(proven) = session.proven.filter(|proven| !anew && proven.elapsed() < POLL_INTERVAL) {
+            return Ok(proven);
+        }
+        let (client, began) = (session.client, BootInstant::now());
+        let mut heartbeat = pin!(client.simple_query(HEARTBEAT));
+        let mut confirmed = timeout(HEARTBEAT_TIMEOUT, &mut heartbeat).await;
+        if confirmed.is_err() {
+            self.address.set_unproven(true);
+            self.report_failure(&unproven());
+            // A connection that has not read anything yet has nothing to lose.
+            if session.last.is_some() {
+                confirmed = timeout(LATE_HEARTBEAT_TIMEOUT, &mut heartbeat).await;
+            }
+        }
+        confirmed.map_err(|_| ReadError::Unproven)??;
+        session.proven = Some(began);
+        Ok(began)
+    }
+
     fn report_failure(&mut self, error: &StoreError) {
         if self.well {
             tracing::warn!(%error, "cannot read the journal: sessions are looked up in the database");
             self.well = false;
         }
-    }
-}
-
-impl JournalSession<'_> {
-    /// Makes sure that the server is still the primary, and returns the start of the heartbeat that proves it. The last one is enough
-    /// for a while, unless the proof must be new.
-    async fn prove(&mut self, anew: bool) -> Result<BootInstant, ReadError> {
-        if let Some(proven) = self.proven.filter(|proven| !anew && proven.elapsed() < POLL_INTERVAL) {
-            return Ok(proven);
-        }
-        let began = BootInstant::now();
-        let confirmed = timeout(HEARTBEAT_TIMEOUT, self.client.simple_query(HEARTBEAT)).await;
-        confirmed.map_err(|_| ReadError::Unproven)??;
-        self.proven = Some(began);
-        Ok(began)
     }
 }
 

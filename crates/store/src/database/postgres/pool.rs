@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::address::PostgresAddress;
 use super::connection::{ConnectionHealth, PostgresConnection};
+use super::primary_proof::unproven;
 use crate::database::StoreLoad;
 use crate::{Result, StoreError, StoreErrorKind};
 
@@ -124,6 +125,9 @@ impl Pool {
         let mut tries = 0;
         loop {
             tries += 1;
+            if self.address.is_unproven() {
+                return Err(unproven());
+            }
             let idle = self.take_idle();
             let reused = idle.is_some();
             let connection = idle.map_or_else(|| self.open(deadline), Ok)?;
@@ -134,9 +138,9 @@ impl Pool {
                 ConnectionHealth::Broken => self.idle().clear(),
                 ConnectionHealth::TimedOut => self.address.cancel_in_background(connection.cancel_token()),
                 ConnectionHealth::Unproven => {
+                    // The other connections are kept: the standby may only be slow, and if not, the journal reader finds out.
                     self.address.cancel_in_background(connection.cancel_token());
                     self.address.distrust(connection.server());
-                    self.idle().clear();
                 }
                 ConnectionHealth::Healthy | ConnectionHealth::StatementFailed | ConnectionHealth::Conflict => {
                     self.idle().push(connection);
@@ -167,7 +171,7 @@ impl Pool {
         opened
     }
 
-    /// Takes an idle connection. Those from before the journal reader connected are closed.
+    /// Takes an idle connection. Those from before the journal reader changed its server are closed.
     fn take_idle(&self) -> Option<PostgresConnection> {
         let (mut idle, generation) = (self.idle(), self.address.generation());
         idle.retain(|connection| connection.generation() == generation);
@@ -190,13 +194,28 @@ fn connection_limits(connections: usize) -> (usize, usize) {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
-    use super::connection_limits;
+    use super::super::PostgresSettings;
+    use super::*;
 
     #[test]
     fn writes_leave_a_connection_to_readers() {
         for (connections, shared) in [(0, (2, 1)), (2, (2, 1)), (3, (3, 2)), (4, (4, 3)), (10, (10, 8))] {
             assert_eq!(connection_limits(connections), shared);
+        }
+    }
+
+    #[tokio::test]
+    async fn no_connection_is_opened_to_a_server_that_confirms_no_commits() {
+        // Nothing listens there.
+        let settings = PostgresSettings::new("postgres://desk@127.0.0.1:1/desk".to_owned());
+        let address = PostgresAddress::new(&settings).unwrap();
+        let pool = Arc::new(Pool::new(address.clone(), 2, settings.timeout));
+        for is_unproven in [true, false] {
+            address.set_unproven(is_unproven);
+            let error = pool.run(AccessMode::Read, |_| Ok(())).await.unwrap_err();
+            assert_eq!(error.to_string() == unproven().to_string(), is_unproven, "{error}");
         }
     }
 }

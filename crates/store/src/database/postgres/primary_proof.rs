@@ -2,9 +2,9 @@
 //!
 //! After a failover the old primary may still run, and a node may still reach it. It answers every read, but without the changes
 //! that were committed on the new primary. Where commits wait for a synchronous standby, the old primary cannot commit any more: the
-//! standby that was promoted no longer confirms its commits. So each connection commits a heartbeat from time to time, and its
-//! reads count only for a moment after the start of the last one. The heartbeat is a message in the write-ahead log: it needs no
-//! table and leaves no row.
+//! standby that was promoted no longer confirms its commits. So each connection commits a heartbeat from time to time and with each
+//! transaction, and its reads count only for a moment after the start of the last one. The heartbeat is a message in the write-ahead
+//! log: it needs no table and leaves no row.
 //!
 //! Without a synchronous standby a commit proves nothing, so nothing is sent. The server's setting is read when a connection opens, and
 //! with each read of the journal.
@@ -57,10 +57,14 @@ impl PrimaryProof {
         Self { synchronous: Cell::new(synchronous), reader_synchronous, proven: Cell::new(None) }
     }
 
+    /// Whether commits wait for a standby, as far as is known.
+    pub(super) fn is_synchronous(&self) -> bool {
+        self.synchronous.get() || self.reader_synchronous.load(Ordering::Relaxed)
+    }
+
     /// Whether a heartbeat must be sent before a read on this connection counts.
     pub(super) fn is_due(&self) -> bool {
-        let synchronous = self.synchronous.get() || self.reader_synchronous.load(Ordering::Relaxed);
-        synchronous && self.proven.get().is_none_or(|began| began.elapsed() >= FRESHNESS_DURATION)
+        self.is_synchronous() && self.proven.get().is_none_or(|began| began.elapsed() >= FRESHNESS_DURATION)
     }
 
     /// Records a confirmed heartbeat that began at this time.
@@ -90,5 +94,6 @@ mod tests {
         assert!(proof.is_due());
         proof.record(BootInstant::now());
         assert!(!proof.is_due());
+        assert!(proof.is_synchronous(), "a transaction carries a heartbeat nevertheless");
     }
 }
