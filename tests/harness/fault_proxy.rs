@@ -219,7 +219,7 @@ async fn pass_requests(
         let rule = due_rule(state, &transcript, read);
         match rule.as_ref().map(|rule| rule.fault) {
             Some(Fault::CloseBefore) => {
-                rule.into_iter().for_each(|rule| rule.fired.record());
+                record(rule.as_ref());
                 return;
             }
             Some(Fault::Duplicate) => send_alone(target, sent).await,
@@ -229,7 +229,13 @@ async fn pass_requests(
         if to.write_all(sent).await.is_err() {
             return;
         }
-        rule.into_iter().for_each(|rule| rule.fired.record());
+        record(rule.as_ref());
+    }
+}
+
+fn record(rule: Option<&Rule>) {
+    if let Some(rule) = rule {
+        rule.fired.record();
     }
 }
 

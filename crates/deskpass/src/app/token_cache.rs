@@ -109,7 +109,9 @@ mod tests {
         assert!(!there.acquire_lease().await);
         here.release_lease().await;
         assert!(there.acquire_lease().await);
-        machines.iter().for_each(|machine| machine.advance(FETCH_LEASE));
+        for machine in &machines {
+            machine.advance(FETCH_LEASE);
+        }
         assert!(here.acquire_lease().await, "the other one died");
         assert_eq!(
             shared.leases.read_with(&here.application, here.clock.lease_now(), |lease| lease.holder).await.unwrap(),

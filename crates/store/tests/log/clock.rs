@@ -27,18 +27,21 @@ on_every_store! {
     }
 }
 
+/// Inserts a session that was last used at `seen`.
+fn session(name: &[u8], created: i64, seen: i64) -> String {
+    let digest = Digest::of(&[name]).to_text();
+    format!(
+        "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, seen_at)
+         VALUES ('{digest}', 'ww', 'agent01', 3, 'dev', 'H5', {created}, {created} + {HOUR}, {seen})"
+    )
+}
+
 on_every_store! {
     async fn a_repair_brings_back_what_is_from_the_future(fixture: &Fixture) {
         let (then, now, early) = (START + YEARS, at(HOUR).millis(), at(0).millis());
         fixture.write([0, YEARS]).await;
         fixture.store().record_time(at(YEARS)).await.unwrap();
         fixture.employ("ww", "agent01", "").await;
-        let session = |name: &str, created: i64| {
-            format!(
-                "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at,
-                 seen_at) VALUES ('{name}', 'ww', 'agent01', 3, 'dev', 'H5', {created}, {created} + {HOUR}, {then})"
-            )
-        };
         for text in [
             format!(
                 "INSERT INTO agent (corp_id, employee_key, role_id, created_at, otp_step, setup_code, setup_code_until,
@@ -47,8 +50,8 @@ on_every_store! {
             format!("INSERT INTO employee_network VALUES ('ww', 'agent01', '192.0.2.0/24', {then})"),
             format!("INSERT INTO used_once VALUES ('used', 'me', 0, {then})"),
             format!("INSERT INTO used_once VALUES ('statistics', 'me', 0, {now} + 24 * {HOUR})"),
-            session(&Digest::of(&[b"a"]).to_text(), early),
-            session(&Digest::of(&[b"b"]).to_text(), then),
+            session(b"a", early, then),
+            session(b"b", then, then),
             format!("INSERT INTO guess VALUES ('ww', 'agent01', 'password', 5, 5, {then})"),
             format!(
                 "INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at)

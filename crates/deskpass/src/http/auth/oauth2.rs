@@ -129,7 +129,7 @@ pub(crate) async fn callback(
     let returned = CallbackQuery::read(&*app.auth.platform, &query);
     let reference = CallbackQuery::reference(&returned, &app, &trace);
     let (span, visitor) = (trace.sign_in_span(reference), ClientInfo { reference: Some(reference), ..visitor });
-    let work = arrive(app.clone(), returned, cookies.get::<Flow>(), visitor, opener).instrument(span.clone());
+    let work = Box::pin(arrive(app.clone(), returned, cookies.get::<Flow>(), visitor, opener)).instrument(span.clone());
     let (cookie, response) = match run_to_completion(work).await {
         Ok(answer) => (SetCookie::clear_first_opener(&app, &cookies), landing::redirect(&app, &answer)),
         // The browser may repeat this callback.
