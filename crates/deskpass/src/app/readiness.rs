@@ -71,8 +71,7 @@ struct Dependencies {
     /// The platform, by recent requests. Only new sign-ins need it, so it does not make the service unready.
     #[schemars(extend("enum" = ["ok", "suspended", "unreachable", "refused", "unknown"]))]
     platform: &'static str,
-    /// The clock. `doubted`: the machine's is not trusted. `differs`: more than 30 s from the database's, which makes the service unready
-    /// until it is within 25 s.
+    /// The clock. `doubted`: the machine's is not trusted. `differs`: more than 30 s from the database's, which makes the service unready.
     #[schemars(extend("enum" = ["ok", "doubted", CLOCK_DIFFERS]))]
     clock: &'static str,
 }
