@@ -249,3 +249,23 @@ async fn a_node_far_from_the_clock_of_its_database_is_not_ready() {
     };
     StoreBackend::ScaledOut.run(Box::pin(test)).await;
 }
+
+/// Otherwise it would leave and enter the load balancer with every measurement around the limit.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_is_ready_again_only_when_its_clock_is_clearly_within_the_tolerance() {
+    let test = async {
+        let machine = MachineClock::manual(MachineClock::real().wall() - Duration::from_secs(40));
+        let app = TestApp::with_clock(Clock::after_record(machine.clone(), None)).await;
+        let state = async || {
+            let answer = app.client().await.get("/api/ready", &[]).await.json();
+            answer["data"]["dependencies"]["clock"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(state().await, "differs");
+        // The database's clock runs on meanwhile, so the node stays at least 27 s behind.
+        machine.advance(Duration::from_secs(13));
+        assert_eq!(state().await, "differs");
+        machine.advance(Duration::from_secs(25));
+        assert_eq!(state().await, "ok");
+    };
+    StoreBackend::ScaledOut.run(Box::pin(test)).await;
+}

@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::harness::{Client, ClusterStore, Fault, FaultProxy, Process, Servers, Stopwatch, Trigger, until};
+use crate::harness::{
+    Client, ClusterStore, Fault, FaultProxy, Process, Servers, Stopwatch, Trigger, binary, finished, until,
+    with_settings,
+};
 
 /// How long another node may accept a token after its logout was acknowledged on one node.
 const LAG: Duration = Duration::from_secs(1);
@@ -124,6 +127,23 @@ async fn a_standby_that_is_slow_for_a_moment_costs_no_connection() {
     servers.order("resume standby");
     until("reads are answered", async || validity(&mut client, &token).await == Some(true)).await;
     assert_eq!(place.query(reader), before, "the journal is read on the same connection");
+}
+
+/// Its first commit would wait for ever, with the tables locked.
+#[test]
+fn without_its_synchronous_standby_a_primary_is_not_migrated() {
+    let servers = Servers::replicated();
+    let place = servers.place();
+    // For the primary, the standby is gone.
+    servers.promote_standby();
+    let mut migrate = binary();
+    migrate.args(["migrate", "--dev"]).current_dir(std::env::temp_dir());
+    with_settings(&mut migrate, place.settings());
+    let output = finished(&mut migrate);
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && why.contains("the server does not confirm commits"), "{output:?}");
+    let tables = "SELECT count(*) FROM pg_tables WHERE tablename = 'migration'";
+    assert_eq!(place.query(tables), ["0"], "nothing was begun");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -84,12 +84,13 @@ async fn no_sign_in_fails_during_the_upgrade_of_a_large_log() {
     println!("{times} sign-ins while {LOG_ROWS} rows were upgraded in {took:?}");
 }
 
-/// On a large table automatic vacuum takes hours. It gives way to those who wait for a second, and for that long nobody may have to wait
+/// On a large table automatic vacuum takes hours. It gives way to those who wait for `deadlock_timeout`, and for that long nobody may have to wait
 /// behind a migration.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_upgrade_does_not_wait_for_the_end_of_a_vacuum() {
     let servers = Servers::private();
     servers.postgres_command("ALTER SYSTEM SET autovacuum_naptime = '1s'");
+    servers.postgres_command("ALTER SYSTEM SET deadlock_timeout = '6s'");
     servers.postgres_command("SELECT pg_reload_conf()");
     let data = OldData::at(Some(servers.cluster_store())).await;
     let place = data.place.clone().unwrap();

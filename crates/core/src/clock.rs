@@ -11,7 +11,9 @@ use std::time::Duration;
 pub use machine::MachineClock;
 pub use timestamp::Timestamp;
 use timestamp::millis;
-pub use trust::{ClockDoubt, ClockDoubtReason, ClockTrust, MAX_CLOCK_SKEW, ReferenceSource, ReferenceTime};
+pub use trust::{
+    ClockDoubt, ClockDoubtReason, ClockTrust, MAX_CLOCK_SKEW, RECOVERED_CLOCK_SKEW, ReferenceSource, ReferenceTime,
+};
 use trust::{ReviewOutcome, TrustState};
 
 /// A clock that moves by more than this at once counts as set.
@@ -191,6 +193,13 @@ impl Clock {
             ClockSource::Steady(steady) => steady.current_state().trust,
             ClockSource::Manual(_) => ClockTrust::Trusted,
         }
+    }
+
+    /// Whether the platform is asked about the machine's time, where a database on another machine shows the time `database`. Otherwise
+    /// the database alone confirms or contradicts the machine.
+    #[must_use]
+    pub fn needs_platform(&self, database: Timestamp) -> bool {
+        trust::needs_platform(self.trust(), self.machine(), database)
     }
 
     /// Whether this clock moved by more than a minute at once within `span`: earlier events then look older than they are.

@@ -123,13 +123,55 @@ fn a_small_difference_is_followed_by_a_second_a_minute() {
 /// Until it is followed, a node is not ready.
 #[test]
 fn a_confirmed_difference_beyond_the_tolerance_is_followed_at_once() {
-    for (gap, forward) in [(30, 1), (31, 31), (60, 60)].map(|(gap, forward)| (Duration::from_secs(gap), forward)) {
+    for (gap, forward) in
+        [(25, 1), (26, 26), (31, 31), (60, 60)].map(|(gap, forward)| (Duration::from_secs(gap), forward))
+    {
         let machine = MachineClock::manual(NOW);
         let clock = Clock::after_record(machine.clone(), Some(NOW));
         machine.set_wall(NOW + gap);
         let reference = ReferenceTime { time: NOW + gap, source: ReferenceSource::Database };
         assert_eq!(clock.review(Some(reference)), Duration::from_secs(forward), "{gap:?}");
     }
+}
+
+/// Reviews the clock as the service does, with a platform that confirms whatever the machine shows.
+fn review_with_database(clock: &Clock, database: Timestamp) -> Duration {
+    let platform = ReferenceTime { time: clock.machine(), source: ReferenceSource::Platform };
+    let database = ReferenceTime { time: database, source: ReferenceSource::Database };
+    clock.review(Some(if clock.needs_platform(database.time) { platform } else { database }))
+}
+
+/// The platform's time is too coarse to confirm such a step. A clock that followed it could never go back, and its node would not be
+/// ready until a restart.
+#[test]
+fn a_small_wrong_step_is_not_followed_away_from_the_database() {
+    for wrong in [31, 45, 90, 300].map(Duration::from_secs) {
+        let machine = MachineClock::manual(NOW);
+        let clock = Clock::after_record(machine.clone(), Some(NOW));
+        assert_eq!((review_with_database(&clock, NOW), reason(&clock)), (Duration::ZERO, None));
+        machine.set_wall(NOW + wrong);
+        for _ in 0..3 {
+            assert_eq!(review_with_database(&clock, NOW), Duration::ZERO, "{wrong:?}");
+            assert_eq!(reason(&clock), Some(ClockDoubtReason::Contradicted(ReferenceSource::Database)));
+            assert!(!clock.differs_from(NOW, MAX_CLOCK_SKEW), "the node stays ready");
+            assert_eq!(clock.wall(), NOW, "one-time passwords go by the two that agree");
+        }
+        machine.set_wall(NOW);
+        review_with_database(&clock, NOW);
+        assert_eq!((reason(&clock), clock.now()), (None, NOW), "trusted again once it is corrected");
+    }
+}
+
+#[test]
+fn the_platform_decides_between_times_that_it_can_tell_apart() {
+    let machine = MachineClock::manual(NOW);
+    let clock = Clock::after_record(machine.clone(), Some(NOW));
+    for (apart, needed) in [(0, false), (30, false), (31, false), (300, false), (301, true), (86_400, true)] {
+        machine.set_wall(NOW + Duration::from_secs(apart));
+        assert_eq!(clock.needs_platform(NOW), needed, "{apart}");
+    }
+    let doubted = Clock::after_record(MachineClock::manual(NOW + DAY * 7), Some(NOW));
+    assert!(doubted.needs_platform(NOW + DAY * 7), "the machine was off for long, or both are wrong");
 }
 
 #[test]

@@ -11,6 +11,10 @@ use super::Timestamp;
 /// The largest difference allowed between the clock of a node and that of the database that the nodes share.
 pub const MAX_CLOCK_SKEW: Duration = Duration::from_millis(MAX_CLOCK_SKEW_MILLIS.unsigned_abs());
 const MAX_CLOCK_SKEW_MILLIS: i64 = 30 * 1_000;
+/// A node that was further from the database's clock than [`MAX_CLOCK_SKEW`] is ready again below this difference. In between it stays
+/// what it was, so that it does not change with every measurement.
+pub const RECOVERED_CLOCK_SKEW: Duration = Duration::from_millis(RECOVERED_CLOCK_SKEW_MILLIS.unsigned_abs());
+const RECOVERED_CLOCK_SKEW_MILLIS: i64 = 25 * 1_000;
 /// The largest accepted difference between the machine's time and the newest record without confirmation.
 const MAX_RECORD_GAP_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 /// The largest step of the machine's time that a running process follows.
@@ -145,6 +149,18 @@ pub(super) fn start(machine: Timestamp, record: Option<Timestamp>) -> (Timestamp
     (machine.max(record), TrustState::default())
 }
 
+/// Whether the platform decides about the machine's time, where a database on another machine shows `database`. The platform's time is
+/// known to a few minutes only. Where the machine and the database are apart by less, it would confirm either of them, and so a wrong
+/// machine, which the clock would follow away from the database: there the database decides alone.
+pub(super) fn needs_platform(trust: ClockTrust, machine: Timestamp, database: Timestamp) -> bool {
+    let apart = machine.since(database).max(database.since(machine));
+    if apart <= ReferenceSource::Database.tolerance() {
+        trust != ClockTrust::Trusted
+    } else {
+        apart > ReferenceSource::Platform.tolerance()
+    }
+}
+
 /// Compares the machine's time with the service's time `now` and with a reference.
 pub(super) fn review(
     state: TrustState,
@@ -158,8 +174,8 @@ pub(super) fn review(
         Some(ReferenceTime { source: ReferenceSource::Database, .. }) if ahead > MAX_RECORD_GAP_MILLIS => {
             review(state, machine, now, None)
         }
-        // With such a difference a node is not ready. A smaller one is followed slowly, although it is confirmed.
-        Some(_) if ahead > MAX_CLOCK_SKEW_MILLIS => follow(ahead),
+        // With such a difference a node may not be ready. A smaller one is followed slowly, although it is confirmed.
+        Some(_) if ahead > RECOVERED_CLOCK_SKEW_MILLIS => follow(ahead),
         Some(_) if ahead < -MAX_RECORD_GAP_MILLIS => stay(doubted(ClockDoubtReason::BehindRecord, ahead)),
         Some(_) => follow(ahead.min(MAX_SLEW_MILLIS)),
         None if state.settled => review_without_reference(state, ahead),
@@ -175,7 +191,8 @@ pub(super) fn review(
 }
 
 /// A database alone does not overrule a machine that agrees with the steady time, because the database may be the clock that
-/// drifts: the difference is reported and nothing else changes. The platform's time is the time of people's phones.
+/// drifts: the difference is reported and nothing else changes. But a machine that is beyond the tolerance of both was set wrongly.
+/// The platform's time is the time of people's phones.
 fn contradicted(state: TrustState, machine: Timestamp, now: Timestamp, reference: ReferenceTime) -> ReviewOutcome {
     let ahead = machine.0.saturating_sub(now.0);
     let by_platform = matches!(
@@ -183,8 +200,9 @@ fn contradicted(state: TrustState, machine: Timestamp, now: Timestamp, reference
         ClockTrust::Doubted(ClockDoubt { reason: ClockDoubtReason::Contradicted(ReferenceSource::Platform), .. })
     );
     let alone = reference.source == ReferenceSource::Database && state.settled && !by_platform;
-    let others =
-        if alone && (-SMALL_GAP_MILLIS..=SMALL_GAP_MILLIS).contains(&ahead) { machine } else { reference.time };
+    // The largest difference from the steady time up to which the machine agrees with it.
+    let small_gap = if reference.confirms(now) { MAX_CLOCK_SKEW_MILLIS } else { SMALL_GAP_MILLIS };
+    let others = if alone && (-small_gap..=small_gap).contains(&ahead) { machine } else { reference.time };
     let doubt = doubted(ClockDoubtReason::Contradicted(reference.source), machine.0.saturating_sub(reference.time.0));
     let settled = state.settled || reference.confirms(now);
     stay(TrustState { settled, wall_offset: Some(others.0.saturating_sub(now.0)), ..doubt })

@@ -59,22 +59,21 @@ impl App {
         }
     }
 
-    /// Reads the time of the shared database, if there is one, and lets leases go by it. It was read at some moment between the request
-    /// and the answer; after a slow one, leases stay as they were.
+    /// The time of the shared database at this moment, if there is one; leases go by it. It was read at some moment between the request
+    /// and the answer, so half of that time is added; after a slow answer, leases stay as they were.
     pub(crate) async fn database_time(&self) -> Result<Option<DatabaseTime>, StoreError> {
         let (clock, asked_at) = (&self.auth.clock, self.auth.clock.uptime());
-        let common = self.auth.store.database_time().await?;
+        let Some(read) = self.auth.store.database_time().await? else { return Ok(None) };
         let round_trip = clock.uptime().saturating_sub(asked_at);
-        if let Some(common) = &common
-            && round_trip <= MAX_MEASURED_ROUND_TRIP
-        {
-            clock.align_leases(common.at + round_trip / 2);
+        let common = DatabaseTime { at: read.at + round_trip / 2, ..read };
+        if round_trip <= MAX_MEASURED_ROUND_TRIP {
+            clock.align_leases(common.at);
         }
-        Ok(common)
+        Ok(Some(common))
     }
 
     /// The time of an independent clock: that of the shared database if it runs on another machine, otherwise the platform's. The
-    /// platform takes precedence when the machine's time is in doubt or contradicts the database.
+    /// platform takes precedence when the machine's time is in doubt, or is so far from the database's that it can tell them apart.
     async fn witness(&self) -> Option<ReferenceTime> {
         let database = match self.database_time().await {
             Ok(common) => {
@@ -90,10 +89,9 @@ impl App {
             }
         };
         let clock = &self.auth.clock;
-        let agrees = |time| clock_difference(clock.machine(), time) <= MAX_CLOCK_SKEW;
         let database = database.map(|time| ReferenceTime { time, source: ReferenceSource::Database });
         match database {
-            Some(ReferenceTime { time, .. }) if agrees(time) && clock.trust() == ClockTrust::Trusted => database,
+            Some(ReferenceTime { time, .. }) if !clock.needs_platform(time) => database,
             Some(_) => self.platform_witness(true).await.or(database),
             None => {
                 let apart = clock_difference(clock.machine(), clock.now());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::{ClockTrust, MAX_CLOCK_SKEW, Timestamp};
+use deskpass_core::{ClockTrust, MAX_CLOCK_SKEW, RECOVERED_CLOCK_SKEW, Timestamp};
 use deskpass_platform::{Circuit, PlatformKind};
 use deskpass_store::DatabaseTime;
 use schemars::JsonSchema;
@@ -145,11 +145,12 @@ async fn store_health(app: &App) -> StoreHealth {
     let mut seen = Arc::clone(&app.readiness.0).lock_owned().await;
     match *seen {
         Some((at, seen)) if app.auth.clock.now().since(at) < READINESS_CACHE_TTL => seen,
-        _ => {
+        before => {
+            let differed = before.is_some_and(|(_, health)| health.clock_differs);
             let app = app.clone();
             // The probe continues when its caller gives up: otherwise every retry would start another on a store that hangs.
             let looking = tokio::spawn(async move {
-                let found = probe(&app).await;
+                let found = probe(&app, differed).await;
                 // Dated when it ended, so that the checks that waited for it do not probe again.
                 *seen = Some((app.auth.clock.now(), found));
                 found
@@ -159,7 +160,8 @@ async fn store_health(app: &App) -> StoreHealth {
     }
 }
 
-async fn probe(app: &App) -> StoreHealth {
+/// Probes the stores. A node whose clock `differed` in the last probe is ready only when it is clearly within the tolerance again.
+async fn probe(app: &App, differed: bool) -> StoreHealth {
     let now = app.auth.clock.now();
     let store = async {
         app.auth.store.probe(now).await?;
@@ -171,7 +173,8 @@ async fn probe(app: &App) -> StoreHealth {
     let store = store.inspect_err(|error| tracing::warn!(%error, "store probe failed"));
     let shared = shared.inspect_err(|error| tracing::warn!(%error, "shared store probe failed: cannot write"));
     // Sessions end by the clock of the service, whatever the machine's shows.
-    let differs = |common: &DatabaseTime| app.auth.clock.differs_from(common.at, MAX_CLOCK_SKEW);
+    let tolerance = if differed { RECOVERED_CLOCK_SKEW } else { MAX_CLOCK_SKEW };
+    let differs = |common: &DatabaseTime| app.auth.clock.differs_from(common.at, tolerance);
     let clock_differs = matches!(&store, Ok(Some(common)) if differs(common));
     StoreHealth { store: store.is_ok(), shared: shared.is_ok(), clock_differs }
 }

@@ -12,6 +12,7 @@ pub use files::newest_version;
 pub use version::SchemaFit;
 pub(crate) use version::{require_known_version, schema_fit, schema_version};
 
+use super::postgres::commit_migration;
 use super::{Mode, OpenError, Sql, Tx};
 use crate::login_log::{begin_chains, is_other_key};
 use crate::{ChainKeys, Result, StoreError};
@@ -26,9 +27,9 @@ const MARKER_MIGRATION: i64 = 10;
 /// attempt.
 const TABLE_LOCK_TIMEOUT_MILLIS: u32 = 150;
 
-/// How long a migration waits until no vacuum works on the tables that it changes, in milliseconds. Automatic vacuum gives way to those
-/// who have waited for `deadlock_timeout` (1 s), and no statement of a node waits behind this.
-const VACUUM_LOCK_TIMEOUT_MILLIS: u32 = 5_000;
+/// How long a migration waits until no vacuum works on the tables that it changes, in milliseconds, in addition to `deadlock_timeout`
+/// (usually 1 s): automatic vacuum gives way to those who have waited for that. No statement of a node waits behind this.
+const VACUUM_LOCK_TIMEOUT_MILLIS: u32 = 4_000;
 
 /// The lock of the process that builds an index; another one than that of migrations, which would wait in a statement.
 const INDEX_LOCK: &str = "hashtext('deskpass index ' || current_schema())";
@@ -95,7 +96,7 @@ pub(super) fn step(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&Chain
         return Ok(true);
     }
     begin(sql)?;
-    let outcome = migrate(sql, mode, now, key, extent).and_then(|()| Ok(sql.batch("COMMIT")?));
+    let outcome = migrate(sql, mode, now, key, extent).and_then(|()| Ok(commit(sql)?));
     if outcome.is_err() {
         // If the rollback fails too, closing the connection rolls the transaction back.
         let _ = sql.batch("ROLLBACK");
@@ -196,6 +197,13 @@ fn begin(sql: &Sql<'_>) -> Result<()> {
     }
 }
 
+fn commit(sql: &Sql<'_>) -> Result<()> {
+    match sql {
+        Sql::Sqlite(_) => sql.batch("COMMIT"),
+        Sql::Postgres(connection) => commit_migration(connection),
+    }
+}
+
 /// Has vacuum leave the tables that a migration is about to change, until the end of the transaction. Nodes go on writing.
 fn exclude_vacuum(sql: &Sql<'_>, migration: &Migration) -> Result<()> {
     let tables = migration.changed_tables();
@@ -203,7 +211,9 @@ fn exclude_vacuum(sql: &Sql<'_>, migration: &Migration) -> Result<()> {
         return Ok(());
     }
     sql.batch(&format!(
-        "SET LOCAL lock_timeout = {VACUUM_LOCK_TIMEOUT_MILLIS}; LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE;
+        "SELECT set_config('lock_timeout', (setting::bigint + {VACUUM_LOCK_TIMEOUT_MILLIS})::text, true)
+             FROM pg_settings WHERE name = 'deadlock_timeout';
+         LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE;
          SET LOCAL lock_timeout = {TABLE_LOCK_TIMEOUT_MILLIS}",
         tables.join(", ")
     ))
