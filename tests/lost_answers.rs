@@ -1,23 +1,96 @@
-//! The connection to Redis ends after Redis has done what it was asked, and before the answer arrives.
+//! The connection to Redis ends after Redis has done what it was asked, and before the answer arrives, or before it is asked.
 
-use crate::harness::{Fault, FaultProxy, Servers, TestApp, Trigger, development};
+use std::time::Duration;
+
+use crate::harness::{ClusterStore, Fault, FaultProxy, Servers, TestApp, Trigger, development};
+
+/// A service that reaches Redis through a proxy.
+struct Scene {
+    place: ClusterStore,
+    proxy: FaultProxy,
+    app: TestApp,
+}
+
+impl Scene {
+    async fn start() -> Self {
+        let place = Servers::shared().cluster_store();
+        let [_, redis] = place.addresses();
+        let proxy = FaultProxy::to(&redis).await;
+        let app = TestApp::at(&place.through(None, Some(&proxy)), development(&[])).await;
+        Self { place, proxy, app }
+    }
+
+    /// The key of the only sign-in under way.
+    fn sign_in(&self) -> String {
+        let mut records = self.place.store_records("sign_in");
+        assert_eq!(records.len(), 1);
+        records.remove(0).0
+    }
+
+    /// A change of the sign-in: a script with its key.
+    fn change_of_sign_in(&self) -> Trigger {
+        let key = self.sign_in();
+        Trigger::Request(format!("\r\n1\r\n${}\r\n{key}\r\n", key.len()).leak().as_bytes())
+    }
+
+    /// The record by which the phone finds its sign-in is stored.
+    fn put_of_claim(&self) -> Trigger {
+        let key = self.sign_in();
+        let (start, digest) = key.split_once(":sign_in:").unwrap();
+        let length = start.len() + ":claim:".len() + digest.len();
+        Trigger::Request(format!("\r\nSET\r\n${length}\r\n{start}:claim:").leak().as_bytes())
+    }
+}
 
 /// The phone gets 503 and tries again; it is not told that the sign-in is decided.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_confirmation_without_an_answer_can_be_repeated_at_once() {
-    let place = Servers::shared().cluster_store();
-    let [_, redis] = place.addresses();
-    let proxy = FaultProxy::to(&redis).await;
-    let app = TestApp::at(&place.through(None, Some(&proxy)), development(&[])).await;
-    let mut client = app.client().await;
+    let scene = Scene::start().await;
+    let mut client = scene.app.client().await;
     let code = client.qrcode().await;
     let confirm = client.scan_as(&code, "user01").await;
-    // The script that replaces a record.
-    let fired = proxy.once(Fault::CloseAfter, Trigger::Request(b"if was == ARGV[2]"));
+    let fired = scene.proxy.once(Fault::CloseAfter, scene.change_of_sign_in());
     client.decide("confirm", &confirm).await.refused(503, 1005);
     assert_eq!(fired.count(), 1);
     client.decide("confirm", &confirm).await.data();
     let status = client.scan_status(code["ticket"].as_str().unwrap()).await;
     assert!(client.is_valid(status["token"].as_str().unwrap()).await);
-    assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
+    assert_eq!(scene.app.query("SELECT count(*) FROM session"), ["1"]);
+}
+
+/// The session has begun: the phone is told so, and the browser gets its token.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_confirmation_whose_session_has_begun_succeeds() {
+    let scene = Scene::start().await;
+    let mut client = scene.app.client().await;
+    for (done, fault) in [Fault::CloseAfter, Fault::CloseBefore].into_iter().enumerate() {
+        scene.place.forget_records("sign_in");
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "user01").await;
+        // The first change is the confirmation itself, and the second one that the session has begun.
+        let first = scene.proxy.once(Fault::Delay(Duration::from_millis(1)), scene.change_of_sign_in());
+        let second = scene.proxy.once(fault, scene.change_of_sign_in());
+        client.decide("confirm", &confirm).await.data();
+        assert_eq!((first.count(), second.count()), (1, 1), "{fault:?}");
+        let status = client.scan_status(code["ticket"].as_str().unwrap()).await;
+        assert!(client.is_valid(status["token"].as_str().unwrap()).await, "{fault:?}");
+        assert_eq!(scene.app.query("SELECT count(*) FROM session"), [(done + 1).to_string()]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scan_without_an_answer_succeeds() {
+    let scene = Scene::start().await;
+    let mut client = scene.app.client().await;
+    for fault in [Fault::CloseAfter, Fault::CloseBefore] {
+        for moment in [Scene::change_of_sign_in, Scene::put_of_claim] {
+            scene.place.forget_records("sign_in");
+            let code = client.qrcode().await;
+            let fired = scene.proxy.once(fault, moment(&scene));
+            let confirm = client.scan_as(&code, "user01").await;
+            assert_eq!(fired.count(), 1, "{fault:?}");
+            client.decide("confirm", &confirm).await.data();
+            assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "confirmed", "{fault:?}");
+        }
+    }
 }

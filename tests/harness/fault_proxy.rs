@@ -16,6 +16,10 @@ const TRANSCRIPT_BYTES: usize = 64 * 1024;
 /// What a client of PostgreSQL sends to commit.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 
+/// A request of Redis, and what its answer contains. Redis answers in order: then all requests before it have run.
+const ECHO: &[u8] = b"*2\r\n$4\r\nECHO\r\n$18\r\nfault-proxy-marker\r\n";
+const MARKER: &[u8] = b"fault-proxy-marker";
+
 /// What goes wrong, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
@@ -46,6 +50,16 @@ enum Passage {
     Cut,
     /// Connections end, and new ones end at once.
     Refused,
+}
+
+/// What happens to the answers that come next.
+#[derive(Clone, Copy, Debug)]
+enum NextReply {
+    /// The connection ends in place of the next one.
+    Drop,
+    /// The connection ends in place of all up to the marker: the next one may be of an earlier request.
+    DropToMarker,
+    Delay(Duration),
 }
 
 #[derive(Debug)]
@@ -205,7 +219,7 @@ async fn pass_requests(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     state: &ProxyState,
-    next_reply: &Mutex<Option<Fault>>,
+    next_reply: &Mutex<Option<NextReply>>,
     target: &str,
 ) {
     let (mut transcript, mut piece) = (Vec::new(), vec![0; 16 * 1024]);
@@ -217,16 +231,21 @@ async fn pass_requests(
         let surplus = transcript.len().saturating_sub(TRANSCRIPT_BYTES);
         transcript.drain(..surplus);
         let rule = due_rule(state, &transcript, read);
-        match rule.as_ref().map(|rule| rule.fault) {
+        let fault = rule.as_ref().map(|rule| rule.fault);
+        let is_marked = fault == Some(Fault::CloseAfter) && is_of_redis(sent);
+        match fault {
             Some(Fault::CloseBefore) => {
                 record(rule.as_ref());
                 return;
             }
             Some(Fault::Duplicate) => send_alone(target, sent).await,
-            Some(fault) => *next_reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault),
+            Some(Fault::CloseAfter) => {
+                arrange(next_reply, if is_marked { NextReply::DropToMarker } else { NextReply::Drop });
+            }
+            Some(Fault::Delay(by)) => arrange(next_reply, NextReply::Delay(by)),
             None => {}
         }
-        if to.write_all(sent).await.is_err() {
+        if to.write_all(sent).await.is_err() || is_marked && to.write_all(ECHO).await.is_err() {
             return;
         }
         record(rule.as_ref());
@@ -237,6 +256,15 @@ fn record(rule: Option<&Rule>) {
     if let Some(rule) = rule {
         rule.fired.record();
     }
+}
+
+fn arrange(next_reply: &Mutex<Option<NextReply>>, what: NextReply) {
+    *next_reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
+}
+
+/// Whether these are whole requests of Redis, after which another one can follow.
+fn is_of_redis(sent: &[u8]) -> bool {
+    sent.starts_with(b"*") && sent.ends_with(b"\r\n")
 }
 
 /// Takes the rule that these bytes trigger, of which the last `fresh` have just come.
@@ -277,17 +305,18 @@ async fn pass_replies(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     state: &ProxyState,
-    next_reply: &Mutex<Option<Fault>>,
+    next_reply: &Mutex<Option<NextReply>>,
 ) {
     let mut piece = vec![0; 16 * 1024];
     loop {
         let Ok(read @ 1..) = from.read(&mut piece).await else { return };
         wait_open(state).await;
-        let fault = next_reply.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match fault {
-            Some(Fault::CloseAfter) => return,
-            Some(Fault::Delay(by)) => tokio::time::sleep(by).await,
-            _ => {}
+        let next = next_reply.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match next {
+            Some(NextReply::Drop) => return,
+            Some(NextReply::DropToMarker) => return read_to_marker(piece[..read].to_vec(), from).await,
+            Some(NextReply::Delay(by)) => tokio::time::sleep(by).await,
+            None => {}
         }
         if to.write_all(&piece[..read]).await.is_err() {
             return;
@@ -295,93 +324,13 @@ async fn pass_replies(
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A server that answers every read with what it got, and says how often it got something.
-    async fn echo() -> (String, Arc<AtomicUsize>, JoinSet<()>) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (address, got) = (listener.local_addr().unwrap().to_string(), Arc::new(AtomicUsize::new(0)));
-        let (mut tasks, counter) = (JoinSet::new(), Arc::clone(&got));
-        tasks.spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let counter = Arc::clone(&counter);
-                tokio::spawn(async move {
-                    let mut piece = vec![0; 1024];
-                    while let Ok(read @ 1..) = stream.read(&mut piece).await {
-                        counter.fetch_add(1, Ordering::SeqCst);
-                        let _ = stream.write_all(&piece[..read]).await;
-                    }
-                });
-            }
-        });
-        (address, got, tasks)
-    }
-
-    /// Sends a text; the answer, or nothing if the connection has ended.
-    async fn ask(stream: &mut TcpStream, text: &str) -> String {
-        if stream.write_all(text.as_bytes()).await.is_err() {
-            return String::new();
-        }
-        let mut piece = vec![0; 1024];
-        let read = stream.read(&mut piece).await.unwrap_or(0);
-        String::from_utf8_lossy(&piece[..read]).into_owned()
-    }
-
-    #[tokio::test]
-    async fn each_fault_happens_once() {
-        let (server, got, _tasks) = echo().await;
-        let proxy = FaultProxy::to(&server).await;
-        let mut client = TcpStream::connect(proxy.address()).await.unwrap();
-        assert_eq!(ask(&mut client, "plain").await, "plain");
-        let fired = proxy.once(Fault::CloseBefore, Trigger::Request(b"before"));
-        assert_eq!(ask(&mut client, "before").await, "");
-        assert_eq!((fired.count(), got.load(Ordering::SeqCst)), (1, 1));
-        let mut client = TcpStream::connect(proxy.address()).await.unwrap();
-        let fired = proxy.once(Fault::CloseAfter, Trigger::Request(b"after"));
-        assert_eq!(ask(&mut client, "after").await, "");
-        fired.happened().await;
-        assert_eq!(got.load(Ordering::SeqCst), 2);
-        let mut client = TcpStream::connect(proxy.address()).await.unwrap();
-        let fired = proxy.once(Fault::Duplicate, Trigger::Request(b"twice"));
-        assert_eq!(ask(&mut client, "twice").await, "twice");
-        assert_eq!((fired.count(), got.load(Ordering::SeqCst)), (1, 4));
-        assert_eq!(ask(&mut client, "twice").await, "twice");
-        assert_eq!(got.load(Ordering::SeqCst), 5);
-        let fired = proxy.once(Fault::Delay(Duration::from_millis(1)), Trigger::Request(b"late"));
-        assert_eq!((ask(&mut client, "late").await.as_str(), fired.count()), ("late", 1));
-    }
-
-    #[tokio::test]
-    async fn a_commit_counts_with_what_its_transaction_has_sent() {
-        let frame = str::from_utf8(COMMIT).unwrap();
-        let transcript = format!("BEGIN oauth2 {frame}BEGIN bind {frame}");
-        let fresh = COMMIT.len();
-        assert!(is_triggered(Trigger::CommitOf(b"bind"), transcript.as_bytes(), fresh));
-        assert!(!is_triggered(Trigger::CommitOf(b"oauth2"), transcript.as_bytes(), fresh));
-        assert!(!is_triggered(Trigger::CommitOf(b"bind"), format!("{transcript} more").as_bytes(), 5));
-        assert!(is_triggered(Trigger::Request(b"split"), b"a split", 2));
-    }
-
-    #[tokio::test]
-    async fn a_partition_holds_back_and_a_refusal_ends() {
-        let (server, _, _tasks) = echo().await;
-        let proxy = FaultProxy::to(&server).await;
-        let mut client = TcpStream::connect(proxy.address()).await.unwrap();
-        proxy.cut();
-        let waiting = tokio::time::timeout(Duration::from_millis(50), ask(&mut client, "held")).await;
-        assert!(waiting.is_err());
-        proxy.mend();
-        let mut piece = [0; 4];
-        client.read_exact(&mut piece).await.unwrap();
-        assert_eq!(&piece, b"held");
-        proxy.refuse();
-        assert_eq!(ask(&mut client, "gone").await, "");
-        let mut late = TcpStream::connect(proxy.address()).await.unwrap();
-        assert_eq!(ask(&mut late, "gone").await, "");
-        proxy.mend();
-        let mut client = TcpStream::connect(proxy.address()).await.unwrap();
-        assert_eq!(ask(&mut client, "back").await, "back");
+/// Reads on until the marker has come, or nothing more.
+async fn read_to_marker(mut seen: Vec<u8>, mut from: OwnedReadHalf) {
+    while last_position(&seen, MARKER).is_none() {
+        let Ok(1..) = from.read_buf(&mut seen).await else { return };
     }
 }
+
+#[cfg(test)]
+#[path = "fault_proxy_tests.rs"]
+mod tests;

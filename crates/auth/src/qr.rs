@@ -13,6 +13,7 @@ use deskpass_store::{PointerKind, RecordWatch, SignInPointer, SignInStep};
 use crate::audit::Attempt;
 use crate::link_opener::LinkOpener;
 use crate::people::refusal_of;
+use crate::scan_outcome::early_end;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::single_use::QR_LIFETIME;
 use crate::{Auth, Error, Refusal};
@@ -226,7 +227,8 @@ impl Auth {
         Ok(())
     }
 
-    /// Claims a scanned sign-in for a phone. Only that phone may decide, with the returned secret.
+    /// Claims a scanned sign-in for a phone. Only that phone may decide, with the returned secret. Each step in the shared store
+    /// is tried twice: if only its answer was lost, a later request would find the code scanned.
     pub(crate) async fn claim_scan(
         &self,
         scan_id: &str,
@@ -241,11 +243,22 @@ impl Auth {
         let (now, confirm) = (self.clock.now(), Secret::generate(&self.entropy)?);
         let opened_by_page = opener == LinkOpener::OtherPage;
         let claim = PhoneClaim { confirm: confirm.digest(), who, phone, opened_by_page, shown: false };
-        let scanned = self.advance(&to, |sign_in| sign_in.scanned(claim.clone())).await?;
+        let scan = |sign_in: PendingSignIn| match &sign_in.stage {
+            // The first attempt had run: nobody else has this secret.
+            SignInStage::Scanned(by) if by.confirm == claim.confirm => Ok(sign_in),
+            _ => sign_in.scanned(claim.clone()),
+        };
+        let mut scanned = self.advance(&to, scan).await;
+        if let Err(Error::Internal(_)) = scanned {
+            scanned = self.advance(&to, scan).await;
+        }
+        let scanned = scanned?;
         self.count_step(SignInStep::QrScanned);
         let until = scanned.expires_at + OUTCOME_PERIOD;
         let pointer = SignInPointer { to, until, kind: PointerKind::SignIn };
-        self.shared.claims.put(confirm.digest(), pointer, now).await?;
+        if self.shared.claims.put(confirm.digest(), pointer, now).await.is_err() {
+            self.shared.claims.put(confirm.digest(), pointer, now).await?;
+        }
         Ok(confirm)
     }
 
@@ -299,14 +312,18 @@ impl Auth {
         let attempt = Attempt::to_sign_in(sign_in.who(), LoginMethod::Qrcode, visitor);
         let begun = self.audit_outcome(Attempt { source: Some(*source), ..attempt }, begun).await;
         let now = self.clock.now();
-        let settled = self.shared.sign_ins.update(&ticket, now, |sign_in| {
+        let settle = |sign_in: PendingSignIn| {
             Ok::<_, InvalidTransition>(match &begun {
                 Ok(who) => sign_in.ready(who.clone(), now),
                 Err(Error::Refused(refusal)) => sign_in.refused(early_end(refusal).unwrap_or(EarlyEnd::Refused)),
                 Err(Error::Internal(_)) => sign_in.reopened(since),
             })
-        });
-        let settled = settled.await;
+        };
+        let mut settled = self.shared.sign_ins.update(&ticket, now, settle).await;
+        if settled.is_err() {
+            // Only the answer may be lost. A second run has no further effect.
+            settled = self.shared.sign_ins.update(&ticket, now, settle).await;
+        }
         if let (Ok(_), Ok(None | Some(Ok(PendingSignIn { stage: SignInStage::Over, .. })))) = (&begun, &settled) {
             let employee = sign_in.who().map(tracing::field::display);
             tracing::warn!(employee, %reference, "sign-in expired before its session began");
@@ -371,19 +388,6 @@ impl Auth {
     ) -> Result<PendingSignIn, Error> {
         let stepped = self.shared.sign_ins.update(ticket, self.clock.now(), step).await?;
         stepped.ok_or(Refusal::SignInOver)?.map_err(|InvalidTransition| Refusal::SignInOver.into())
-    }
-}
-
-/// The end of a sign-in for this refusal, if it is about the person who scanned the code.
-fn early_end(refusal: &Refusal) -> Option<EarlyEnd> {
-    match refusal {
-        Refusal::NotAMember | Refusal::UnknownEmployee => Some(EarlyEnd::NotAMember),
-        Refusal::NoRole => Some(EarlyEnd::NoRole),
-        Refusal::LeftPlatform => Some(EarlyEnd::Left),
-        Refusal::Disabled => Some(EarlyEnd::Disabled),
-        Refusal::AddressNotAllowed(_) => Some(EarlyEnd::AddressNotAllowed),
-        Refusal::WrongNumber => Some(EarlyEnd::WrongNumber),
-        _ => None,
     }
 }
 

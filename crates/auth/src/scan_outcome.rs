@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, SignInStage};
+use deskpass_core::{Digest, EarlyEnd, SignInStage};
 use tokio::time::timeout;
 
 use crate::{Auth, Error, Refusal};
@@ -65,6 +65,19 @@ impl Auth {
     async fn outcome_of(&self, ticket: &Digest) -> Result<ScanOutcome, Error> {
         let read = self.shared.sign_ins.read_with(ticket, self.clock.now(), |sign_in| ScanOutcome::of(&sign_in.stage));
         Ok(read.await?.flatten().ok_or(Refusal::SignInOver)?)
+    }
+}
+
+/// The end of a sign-in for this refusal, if it is about the person who scanned the code.
+pub(crate) fn early_end(refusal: &Refusal) -> Option<EarlyEnd> {
+    match refusal {
+        Refusal::NotAMember | Refusal::UnknownEmployee => Some(EarlyEnd::NotAMember),
+        Refusal::NoRole => Some(EarlyEnd::NoRole),
+        Refusal::LeftPlatform => Some(EarlyEnd::Left),
+        Refusal::Disabled => Some(EarlyEnd::Disabled),
+        Refusal::AddressNotAllowed(_) => Some(EarlyEnd::AddressNotAllowed),
+        Refusal::WrongNumber => Some(EarlyEnd::WrongNumber),
+        _ => None,
     }
 }
 

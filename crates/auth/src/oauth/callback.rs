@@ -74,17 +74,22 @@ impl Auth {
             Some((first, _)) if first != browser => {
                 self.audit_outcome(attempt(&callback, None), Err(Refusal::InvalidCode.into())).await
             }
-            Some((_, true)) => self.retry_exchange(code, &callback).await,
+            Some((_, true)) => self.retry_exchange(code, &callback, token).await,
             _ => await_outcome(&self.shared.codes, code, &self.clock, SHARED_OUTCOME_TIMEOUT).await,
         }
     }
 
-    /// Retries an exchange that failed or was abandoned, unless another request claims it first.
-    async fn retry_exchange(&self, code: Digest, callback: &OAuthCallback) -> Result<CallbackOutcome, Error> {
-        match claim_exchange(&self.shared.codes, code, &self.clock).await? {
+    /// Retries an exchange that failed or was abandoned, unless another request claims it first. `fresh` is the token if the
+    /// exchange has none.
+    async fn retry_exchange(
+        &self,
+        code: Digest,
+        callback: &OAuthCallback,
+        fresh: TicketedToken,
+    ) -> Result<CallbackOutcome, Error> {
+        match claim_exchange(&self.shared.codes, code, &self.clock, fresh).await? {
             Some(seen) => {
-                // A node of the previous version kept no token.
-                let token = seen.progress.token.map_or_else(|| TicketedToken::generate(&self.entropy), Ok)?;
+                let token = seen.progress.token.unwrap_or(fresh);
                 self.run_exchange(code, callback, seen.progress.identity, token).await
             }
             None => await_outcome(&self.shared.codes, code, &self.clock, SHARED_OUTCOME_TIMEOUT).await,

@@ -7,6 +7,7 @@ mod connection;
 mod feed;
 mod inspect;
 mod limits;
+mod log_end;
 mod messages;
 mod peers;
 mod server;

@@ -198,3 +198,61 @@ async fn a_message_in_place_of_a_lost_one_is_noticed() {
     end_log(&mut wire, 1, "1-1").await;
     finds_a_gap(&mut round).await;
 }
+
+/// Asserts that a node reads on without another gap.
+async fn reads_on(round: &mut MessageFeed) {
+    let arrived = timeout(Duration::from_secs(20), round.next()).await.expect("it comes");
+    assert_eq!((arrived.messages.len(), arrived.gap), (1, None), "{arrived:?}");
+}
+
+/// A replica that has become master lost a message and got another one with the same number, which follows what a slow node
+/// has read.
+#[tokio::test]
+async fn a_loss_that_one_node_notices_is_known_to_all() {
+    let server = Server::start(&[]);
+    let (one, slow, other) = (node(&server.url()), node(&server.url()), node(&server.url()));
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+    let (mut round, mut behind) = (one.messages.feed().unwrap(), slow.messages.feed().unwrap());
+    assert_eq!((round.next().await.gap, behind.next().await.gap), (None, None));
+    let posted = post(&other, vec![message("a", None)]).await.unwrap();
+    let [PostOutcome::AllNodes(lost, _)] = posted[..] else { panic!("{posted:?}") };
+    read(&mut round, "a").await;
+    let [sealed]: [Vec<u8>; 1] = sealed(&mut wire).await.try_into().unwrap();
+    server.cli(&["DEL", "test:1:{mail}"]);
+    replay(&mut wire, 1, &sealed).await;
+    finds_a_gap(&mut round).await;
+    finds_a_gap(&mut behind).await;
+    // A node that starts now does not tell the clients that they have missed nothing.
+    let late = node(&server.url());
+    let arrived = timeout(Duration::from_secs(20), late.messages.feed().unwrap().next()).await.expect("it reads");
+    assert!(arrived.whole_since.unwrap() > lost, "{arrived:?}");
+    post(&other, vec![message("b", None)]).await.unwrap();
+    reads_on(&mut round).await;
+    reads_on(&mut behind).await;
+}
+
+#[tokio::test]
+async fn the_loss_of_a_message_that_nobody_had_read_is_noticed_by_its_sender() {
+    for is_replaced in [false, true] {
+        let server = Server::start(&[]);
+        let (one, sender) = (node(&server.url()), node(&server.url()));
+        let client = redis::Client::open(server.url()).unwrap();
+        let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+        let (mut round, mut own) = (one.messages.feed().unwrap(), sender.messages.feed().unwrap());
+        assert_eq!((round.next().await.gap, own.next().await.gap), (None, None));
+        post(&sender, vec![message("a", None)]).await.unwrap();
+        let [sealed]: [Vec<u8>; 1] = sealed(&mut wire).await.try_into().unwrap();
+        server.cli(&["DEL", "test:1:{mail}"]);
+        if is_replaced {
+            replay(&mut wire, 1, &sealed).await;
+        } else {
+            server.cli(&["HDEL", "test:1:{mail}:end", "number", "last"]);
+        }
+        finds_a_gap(&mut own).await;
+        finds_a_gap(&mut round).await;
+        post(&sender, vec![message("b", None)]).await.unwrap();
+        reads_on(&mut own).await;
+        reads_on(&mut round).await;
+    }
+}

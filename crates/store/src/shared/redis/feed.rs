@@ -1,5 +1,6 @@
 //! The reader of the message log: one per node, which reads every message that any node has stored.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -10,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::bus;
+use super::connection::script;
+use super::log_end::LogEnd;
 use super::server::RedisBackend;
 use crate::Result;
 use crate::shared::messages::{DeliveryQuery, DraftMessage, IncomingMessages, MESSAGE_RETENTION, StoredMessage};
@@ -29,6 +32,17 @@ const READ_SCRIPT: &str = "local time = redis.call('TIME') \
     if from == '' then from = string.format('%.0f', math.max(now - ARGV[2], 0)) end \
     return {log[1], log[2], log[3], now, redis.call('XLEN', KEYS[1]), \
         redis.call('XRANGE', KEYS[1], from, '+', 'COUNT', ARGV[3])}";
+
+/// Gives the log another epoch, because it lacks messages: nodes that had not read them cannot notice it otherwise, and nodes
+/// that start later must not promise to know what was there before. Returns the epoch, which another node may have changed
+/// first. Arguments: the epoch that lacks messages, the earliest time of the new one, this node.
+const RENAME_SCRIPT: &str = "local epoch = redis.call('HGET', KEYS[1], 'epoch') \
+    if epoch ~= ARGV[1] then return epoch end \
+    local time = redis.call('TIME') \
+    local now = math.max(time[1] * 1000 + math.floor(time[2] / 1000), tonumber(ARGV[2])) \
+    epoch = string.format('%.0f-%.0f-%s', now, now, ARGV[3]) \
+    redis.call('HSET', KEYS[1], 'epoch', epoch) \
+    return epoch";
 
 const READ_BATCH: usize = 500;
 /// The interval between reads without a notification.
@@ -55,6 +69,8 @@ pub struct MessageFeed {
     log: String,
     /// The position up to which it has read; `None` before the first read.
     read: Option<ReadPosition>,
+    /// The ends of posts of this node that are still to be compared with what it reads.
+    acknowledged: Vec<LogEnd>,
 }
 
 #[derive(Clone, Debug)]
@@ -68,16 +84,6 @@ struct ReadPosition {
     end: LogEnd,
     /// The time of Redis, in milliseconds, when everything was read.
     at: u64,
-}
-
-/// The end of the log, which stays when old messages are removed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct LogEnd {
-    /// The name of the log, since Redis last lost its memory.
-    epoch: String,
-    /// The number and the id of the last message.
-    number: u64,
-    last: MessageId,
 }
 
 /// What one read returns.
@@ -95,11 +101,20 @@ struct LogPage {
 /// Messages as Redis returns them: the id, and the names and values of the fields.
 type LogRows = Vec<(String, Vec<Value>)>;
 
-impl LogEnd {
-    /// Returns the id before the first one that the log could give.
-    fn began(&self) -> MessageId {
-        let at = self.epoch.split('-').next().and_then(|at| at.parse::<u64>().ok()).unwrap_or_default();
-        if at == 0 { MessageId::default() } else { MessageId { at, step: 0 }.before() }
+impl LogPage {
+    /// Returns whether the log lacks one of these messages, which it has acknowledged. They are from before this read. Those of
+    /// another epoch do not count: its end was noticed.
+    fn lacks(&self, acknowledged: &[LogEnd]) -> bool {
+        if acknowledged.is_empty() {
+            return false;
+        }
+        let numbered =
+            self.rows.iter().filter_map(|(id, fields)| Some((number(fields)?, id.parse::<MessageId>().ok()?)));
+        let ids: HashMap<u64, MessageId> = numbered.chain([(self.end.number, self.end.last)]).collect();
+        let is_lost = |sent: &LogEnd| {
+            sent.number > self.end.number || ids.get(&sent.number).is_some_and(|there| *there != sent.last)
+        };
+        acknowledged.iter().filter(|sent| sent.epoch == self.end.epoch).any(is_lost)
     }
 }
 
@@ -138,7 +153,7 @@ impl ReadPosition {
 
 impl MessageFeed {
     pub(super) fn new(server: Arc<RedisBackend>, log: String) -> Self {
-        Self { server, log, read: None }
+        Self { server, log, read: None, acknowledged: Vec::new() }
     }
 
     /// Waits for messages that this node has not read. Retries after a failure.
@@ -157,14 +172,20 @@ impl MessageFeed {
     }
 
     async fn read(&mut self) -> Result<IncomingMessages> {
+        // Before the read, which must find them.
+        self.acknowledged.append(&mut self.server.acknowledged.lock().unwrap_or_else(PoisonError::into_inner));
         let page = self.page().await?;
         let mut read = self.read.clone().unwrap_or_else(|| ReadPosition::first(&page));
         let is_whole = page.rows.len() < READ_BATCH;
         let whole_since = is_whole.then_some(read.since);
         let mut arrived = IncomingMessages { messages: Vec::new(), whole_since, gap: None };
+        let mut is_lost = page.lacks(&self.acknowledged);
         for (id, fields) in &page.rows {
             let Ok(id) = id.parse::<MessageId>() else { continue };
-            if !read.advance(id, number(fields)) {
+            let number = number(fields);
+            // It has the number of a message that was read.
+            is_lost |= number.is_some_and(|number| number <= read.end.number);
+            if !read.advance(id, number) {
                 arrived.gap = Some(id.before());
             }
             if let Some(record) = self.opened(fields) {
@@ -175,14 +196,32 @@ impl MessageFeed {
         if !page.rows.is_empty() && page.now.saturating_sub(read.at) > millis(MAX_READ_GAP) {
             arrived.gap = Some(read.id);
         }
-        if is_whole {
-            if read.end != page.end {
-                arrived.gap = Some(read.skip_to(&page));
+        if is_lost || is_whole && read.end != page.end {
+            // Otherwise the other nodes notice it as well.
+            let is_unnoticed = page.end.named_at() <= read.end.named_at();
+            arrived.gap = Some(if is_whole { read.skip_to(&page) } else { read.id });
+            if is_unnoticed {
+                read.end.epoch = self.rename(&page.end, read.id).await?;
             }
+        }
+        if is_whole {
+            // Clients start after this. A later message with an earlier id changes the end of the log and is noticed.
+            read.id = read.id.max(read.since);
             read.at = page.now;
         }
+        self.acknowledged.retain(|sent| sent.epoch == read.end.epoch && sent.number > read.end.number);
         self.read = Some(read);
         Ok(arrived)
+    }
+
+    /// Gives the log another epoch, which is after `read` and after the present one. Returns the epoch that it has now.
+    async fn rename(&self, end: &LogEnd, read: MessageId) -> Result<String> {
+        let mut rename = script(RENAME_SCRIPT, &log_end(&self.log));
+        let after = read.at.max(end.named_at()).saturating_add(1);
+        rename.arg(&end.epoch).arg(after).arg(&self.server.node);
+        let epoch: Option<String> = self.server.connection.call().await?.ask(&rename).await?;
+        // Without one, Redis has lost everything meanwhile, and the next read finds another.
+        Ok(epoch.unwrap_or_else(|| end.epoch.clone()))
     }
 
     async fn page(&self) -> Result<LogPage> {

@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use deskpass_core::{Digest, Message, StreamProgress, Timestamp};
+use deskpass_core::{Digest, Message, MessageId, StreamProgress, Timestamp};
 use redis::{Cmd, cmd};
 use tokio::time::Instant;
 
 use super::feed::{MessageFeed, SealedMessage, log_end, millis};
+use super::log_end::LogEnd;
 use super::server::RedisBackend;
 use crate::shared::messages::{
     DraftMessage, MESSAGE_RETENTION, PostOutcome, RejectedMessage, STREAM_IDLE_TIMEOUT, check_streams, stream_of,
@@ -17,10 +18,11 @@ use crate::{Result, StoreError};
 
 /// Stores messages, provided that the streams have the expected progress. Messages are numbered, so that readers notice
 /// a missing one, and the log has an epoch (see the feed). Then notifies every node and trims by age, count and size; the
-/// messages stay stored when that fails. Returns the ids, separated by spaces.
+/// messages stay stored when that fails. Returns the epoch, the number of the last message and the ids, separated by
+/// spaces.
 ///
 /// In a cluster, the client library sends a command again when the connection is lost, although it may have run. So the
-/// ids are kept for a minute under a key of this post, and the second run only returns them.
+/// answer is kept for a minute under a key of this post, and the second run only returns it.
 const POST_SCRIPT: &str = "local stored = redis.call('GET', KEYS[3]) \
     if stored then return stored end \
     local streams = #KEYS - 3 \
@@ -30,14 +32,15 @@ const POST_SCRIPT: &str = "local stored = redis.call('GET', KEYS[3]) \
     local ids, kept, count, time = {}, tonumber(ARGV[2]), #ARGV - first + 1, redis.call('TIME') \
     local now = time[1] * 1000 + math.floor(time[2] / 1000) \
     local log = redis.call('HMGET', KEYS[2], 'epoch', 'number') \
-    if not log[1] then redis.call('HSET', KEYS[2], 'epoch', \
-        string.format('%.0f-%.0f-%s', log[2] and 0 or now, now, ARGV[3])) end \
+    if not log[1] then \
+        log[1] = string.format('%.0f-%.0f-%s', log[2] and 0 or now, now, ARGV[3]) \
+        redis.call('HSET', KEYS[2], 'epoch', log[1]) end \
     local number = redis.call('HINCRBY', KEYS[2], 'number', count) - count \
     for i = 1, streams do redis.call('SET', KEYS[i + 3], ARGV[3 * i + 2], 'PX', ARGV[3 * i + 3]) end \
     for i = first, #ARGV do number = number + 1 \
         ids[#ids + 1] = redis.call('XADD', KEYS[1], 'MAXLEN', '~', 100000, '*', 'n', number, 'm', ARGV[i]) end \
     redis.call('HSET', KEYS[2], 'last', ids[#ids]) \
-    stored = table.concat(ids, ' ') \
+    stored = string.format('%s %.0f %s', log[1], number, table.concat(ids, ' ')) \
     redis.call('SET', KEYS[3], stored, 'PX', 60000) \
     redis.pcall('PUBLISH', ARGV[1], 'mail') \
     redis.pcall('PEXPIRE', KEYS[1], 2 * kept) \
@@ -49,6 +52,9 @@ const POST_SCRIPT: &str = "local stored = redis.call('GET', KEYS[3]) \
 
 /// The maximum number of attempts while others write to the same streams.
 const MAX_POST_ATTEMPTS: usize = 16;
+/// The maximum number of posts to remember for the feed, which compares them at each read. A process without one has no use
+/// for them.
+const MAX_ACKNOWLEDGED: usize = 1_000;
 /// How long to wait for the delivery counts of other nodes.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How far the clock of Redis may run ahead of ours.
@@ -139,17 +145,32 @@ impl RedisMessageLog {
             post.arg(self.sealed(draft, number)?);
             counting.push(self.server.counts.begin(number, nodes.clone()));
         }
-        let ids: Option<String> = self.server.connection.call().await?.ask(&post).await?;
-        let Some(ids) = ids else { return Ok(None) };
+        let stored: Option<String> = self.server.connection.call().await?.ask(&post).await?;
+        let Some(stored) = stored else { return Ok(None) };
+        let ids = self.acknowledge(&stored);
         // One deadline for all, so that a sender of many messages does not wait for each.
         let late = Instant::now() + COUNT_TIMEOUT;
-        let mut kept = ids.split(' ').filter_map(|id| id.parse().ok()).zip(counting);
+        let mut kept = ids.into_iter().zip(counting);
         let mut next = || kept.next().map(|(id, counting)| PostOutcome::AllNodes(id, counting.until(late)));
         let posted = before.into_iter().map(|before| if before { Some(PostOutcome::Duplicate) } else { next() });
         posted
             .collect::<Option<Vec<_>>>()
             .map(Some)
             .ok_or_else(|| StoreError::shared("Redis stored fewer messages than it was sent".to_owned()))
+    }
+
+    /// Reads the answer to a post: returns the ids, and remembers the end of the log for the feed.
+    fn acknowledge(&self, stored: &str) -> Vec<MessageId> {
+        let mut words = stored.split(' ');
+        let (epoch, number) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let ids: Vec<MessageId> = words.filter_map(|id| id.parse().ok()).collect();
+        if let (Ok(number), Some(last)) = (number.parse(), ids.last()) {
+            let mut acknowledged = self.server.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
+            if acknowledged.len() < MAX_ACKNOWLEDGED {
+                acknowledged.push(LogEnd { epoch: epoch.to_owned(), number, last: *last });
+            }
+        }
+        ids
     }
 
     /// Creates the command that stores messages, without the messages. `first` is the number of the first one, which no

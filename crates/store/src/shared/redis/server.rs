@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use super::address::RedisAddress;
 use super::bus::{Bus, BusWorker};
 use super::connection::RedisConnection;
+use super::log_end::LogEnd;
 use super::peers::Peers;
 use super::warning_throttle::WarningThrottle;
 use crate::{Result, Seal, StoreError, StoreErrorKind, tls};
@@ -61,6 +62,8 @@ pub(crate) struct RedisBackend {
     pub(super) blind: Digest,
     /// The time of Redis in milliseconds, and the local time, when messages were last read.
     pub(super) time: Mutex<Option<(u64, Instant)>>,
+    /// The ends of this node's posts that Redis has acknowledged and the feed has not compared.
+    pub(super) acknowledged: Mutex<Vec<LogEnd>>,
     worker: Arc<BusWorker>,
     _tasks: JoinSet<()>,
 }
@@ -107,8 +110,8 @@ impl RedisBackend {
         let seal = Seal::new(&keys, "deskpass shared store", entropy);
         // Not the first key: nodes that list the same keys in another order share their counters.
         let blind = Digest::of(&[b"deskpass limits", keys.iter().min().unwrap_or(keys.first())]);
-        let (warnings, time) = (WarningThrottle::new(), Mutex::default());
-        Ok(Self { prefix, seal, warnings, blind, time, worker, _tasks: tasks })
+        let (warnings, time, acknowledged) = (WarningThrottle::new(), Mutex::default(), Mutex::default());
+        Ok(Self { prefix, seal, warnings, blind, time, acknowledged, worker, _tasks: tasks })
     }
 
     /// Serializes a record and seals it under its name.
