@@ -243,7 +243,9 @@ async fn a_node_far_from_the_clock_of_its_database_is_not_ready() {
         assert_eq!(state["dependencies"]["store"], "ok", "{refused}");
         assert!(refused["message"].as_str().unwrap().contains("clock differs from the database's"), "{refused}");
         // One runs ahead, the other one catches up.
-        machines.iter().for_each(|machine| machine.advance(skew));
+        for machine in &machines {
+            machine.advance(skew);
+        }
         assert_eq!(ready(&one).await.refused(503, 1005).json()["data"]["dependencies"]["clock"], "differs");
         assert_eq!(ready(&other).await.data()["dependencies"]["clock"], "ok");
     };

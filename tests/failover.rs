@@ -43,12 +43,12 @@ async fn a_node_on_the_old_primary_accepts_no_session_that_ended_on_the_new_one(
     let servers = Servers::replicated();
     let (place, standby) = (servers.place(), servers.standby_address());
     let primary = place.postgres_address();
-    let (old_here, new_here) = (FaultProxy::to(&primary).await, FaultProxy::to(&standby).await);
-    let (old_there, new_there) = (FaultProxy::to(&primary).await, FaultProxy::to(&standby).await);
-    let heartbeat = old_here.once(Fault::Delay(Duration::ZERO), HEARTBEAT);
+    let (old_for_first, new_for_first) = (FaultProxy::to(&primary).await, FaultProxy::to(&standby).await);
+    let (old_of_other, new_of_other) = (FaultProxy::to(&primary).await, FaultProxy::to(&standby).await);
+    let heartbeat = old_for_first.once(Fault::Delay(Duration::ZERO), HEARTBEAT);
     let nodes = [
-        Process::node(&behind(&place, [&old_here, &new_here]), &[]),
-        Process::node(&behind(&place, [&old_there, &new_there]), &[]),
+        Process::node(&behind(&place, [&old_for_first, &new_for_first]), &[]),
+        Process::node(&behind(&place, [&old_of_other, &new_of_other]), &[]),
     ];
     let mut here = Client::connect(&nodes[0].address).await;
     let mut there = Client::connect(&nodes[1].address).await;
@@ -57,8 +57,8 @@ async fn a_node_on_the_old_primary_accepts_no_session_that_ended_on_the_new_one(
     assert_eq!(heartbeat.count(), 1, "a node proves its server before it serves");
 
     // The first node reaches only the old primary, and the second one only the new.
-    new_here.refuse();
-    old_there.cut();
+    new_for_first.refuse();
+    old_of_other.cut();
     servers.promote_standby();
     until("a logout on the new primary", async || there.logout(&token).await.status == 200).await;
     let (ended, mut refused) = (Stopwatch::start(), 0);
@@ -71,7 +71,7 @@ async fn a_node_on_the_old_primary_accepts_no_session_that_ended_on_the_new_one(
     }
     assert!(refused > 0, "the first node still reaches the old primary");
 
-    new_here.mend();
+    new_for_first.mend();
     until("the first node uses the new primary", async || validity(&mut here, &token).await == Some(false)).await;
     until("the first node is ready", async || is_ready(&mut here).await).await;
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";

@@ -40,7 +40,7 @@ async fn slow_sweep(machine: &MachineClock, app: &TestApp) -> (usize, Duration) 
     machine.advance_on_read(Duration::from_secs(3));
     let swept = app.auth().sweep_with_lease().await.unwrap();
     machine.advance_on_read(Duration::ZERO);
-    (swept, app.clock.uptime() - began_at)
+    (swept, app.clock.uptime().saturating_sub(began_at))
 }
 
 on_every_store! {

@@ -302,6 +302,6 @@ fn possible(events: &[&Event]) -> usize {
 }
 
 fn violation(kind: Kind, text: &str, proof: &[&Event]) -> Violation {
-    let proof: String = proof.iter().map(|event| format!("\n    {event:?}")).collect();
-    Violation { kind, text: format!("{text}{proof}") }
+    let lines: Vec<_> = proof.iter().map(|event| format!("\n    {event:?}")).collect();
+    Violation { kind, text: format!("{text}{}", lines.concat()) }
 }
