@@ -53,7 +53,7 @@ async fn fill_disk(client: &mut Client) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_told_and_survived() {
     let directory = tempfile::tempdir().unwrap();
-    let process = cramped(directory.path(), 2_000);
+    let process = cramped(directory.path(), 3_000);
     let mut client = Client::connect(&process.address).await;
     let mut tokens = fill_disk(&mut client).await;
     // Smaller changes may still fit. A change that does not fit is not acknowledged and has not happened.

@@ -76,7 +76,7 @@ async fn many_logouts(cluster: &Cluster, rounds: usize) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_logout_counts_everywhere_within_a_second_whatever_becomes_of_redis() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::with_patience();
     let logouts = std::env::var("TORTURE_LOGOUTS").ok().and_then(|logouts| logouts.parse().ok()).unwrap_or(400);
     let calm = many_logouts(&cluster, logouts / 5).await;
     let enough = Arc::new(AtomicBool::new(false));

@@ -63,7 +63,7 @@ async fn lists_are_tried_before_they_are_saved() {
     browser.click("#try").await;
     browser.wait_for("#not-all-checked").await;
     let shown = browser.text("#outcome").await;
-    assert!(shown.contains("User: at least ") && shown.contains("too many sessions to check all"), "{shown}");
+    assert!(shown.contains("Employee: at least ") && shown.contains("too many sessions to check all"), "{shown}");
     office.is_sound("very many sessions").await;
 }
 
