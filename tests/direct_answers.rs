@@ -277,39 +277,3 @@ async fn the_rest_of_a_body_is_not_a_request() {
         }
     }
 }
-
-/// A large response that waits for its client is not interrupted by a direct answer.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_large_response_is_not_interrupted() {
-    let app = TestApp::start().await;
-    let mut client = app.client().await;
-    let token = client.sign_in("user01").await;
-    let headers = [("authorization", &*format!("Bearer {token}")), ("x-request-id", "the-direct-one")];
-    let me = request("GET", "/api/auth/me", &headers, b"");
-    client.send(&me).await.data();
-    let large = b"GET /api/openapi.json HTTP/1.1\r\nhost: localhost\r\n";
-    // The body of the first request is not read by its handler, so that the library takes both responses into its buffer.
-    let first = [large, &b"transfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"[..]].concat();
-    let second = [large, &b"\r\n"[..]].concat();
-    let socket = tokio::net::TcpSocket::new_v4().unwrap();
-    socket.set_recv_buffer_size(4_096).unwrap();
-    let mut stream = socket.connect(app.address.parse().unwrap()).await.unwrap();
-    stream.write_all(&[first, second].concat()).await.unwrap();
-    let mut all = vec![0; 500_000];
-    stream.read_exact(&mut all).await.unwrap();
-    stream.write_all(&me).await.unwrap();
-    let mut piece = vec![0; 16 * 1024];
-    while !all.ends_with(b"\"the-direct-one\"}") {
-        let read = stream.read(&mut piece).await.unwrap();
-        assert!(read > 0, "the connection ended");
-        all.extend_from_slice(&piece[..read]);
-    }
-    let mut rest = &*all;
-    for _ in 0..2 {
-        let head = rest.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
-        let text = str::from_utf8(&rest[..head]).unwrap();
-        let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
-        rest = &rest[head + 4 + length.parse::<usize>().unwrap()..];
-        assert!(rest.starts_with(b"HTTP/1.1 200 OK\r\n"), "{}", String::from_utf8_lossy(&rest[..200.min(rest.len())]));
-    }
-}
