@@ -196,10 +196,18 @@ impl Clock {
     }
 
     /// Whether the platform is asked about the machine's time, where a database on another machine shows the time `database`. Otherwise
-    /// the database alone confirms or contradicts the machine.
+    /// the database alone confirms or contradicts the machine. See [`Clock::choose_reference`].
     #[must_use]
     pub fn needs_platform(&self, database: Timestamp) -> bool {
         trust::needs_platform(self.trust(), self.machine(), database)
+    }
+
+    /// The independent clock that decides about the machine's time, of the times that `database`, on another machine, and `platform` show.
+    #[must_use]
+    pub fn choose_reference(&self, database: Option<Timestamp>, platform: Option<Timestamp>) -> Option<ReferenceTime> {
+        let ClockSource::Steady(steady) = &self.0.source else { return None };
+        let state = *steady.state();
+        trust::choose_reference(state, steady.machine.wall(), steady.now(), database, platform)
     }
 
     /// Whether this clock moved by more than a minute at once within `span`: earlier events then look older than they are.
@@ -218,8 +226,8 @@ impl Clock {
     }
 
     /// Compares this clock with the machine's clock and with an independent clock, if one is available. Moves this clock
-    /// forwards, never backwards: by at most a second towards the machine's time, or all the way where the independent clock
-    /// confirms it. Returns the distance moved. Called once a minute.
+    /// forwards, never backwards: by at most a second towards the machine's time, or at once where the independent clock confirms the
+    /// machine and tells it from this clock. Returns the distance moved. Called once a minute.
     #[expect(clippy::must_use_candidate, reason = "called for its effect; the distance is for the log")]
     pub fn review(&self, reference: Option<ReferenceTime>) -> Duration {
         let ClockSource::Steady(steady) = &self.0.source else { return Duration::ZERO };

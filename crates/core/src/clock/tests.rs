@@ -134,11 +134,61 @@ fn a_confirmed_difference_beyond_the_tolerance_is_followed_at_once() {
     }
 }
 
+/// Ahead of the database it would take little to make the node unready, and the clock does not go back.
+#[test]
+fn a_clock_does_not_jump_ahead_of_the_database_that_confirms_the_machine() {
+    let machine = MachineClock::manual(NOW);
+    let clock = Clock::after_record(machine.clone(), Some(NOW));
+    machine.set_wall(NOW + Duration::from_secs(28));
+    let database = ReferenceTime { time: NOW, source: ReferenceSource::Database };
+    for review in 1..=40 {
+        clock.review(Some(database));
+        assert_eq!(clock.now(), NOW + Duration::from_secs(review.min(25)), "a second each, and no further than 25 s");
+        assert_eq!(reason(&clock), None);
+    }
+}
+
+/// Reviews the clock as the service does.
+fn review_with(clock: &Clock, database: Option<Timestamp>, platform: Option<Timestamp>) -> Duration {
+    let platform = platform.filter(|_| database.is_none_or(|database| clock.needs_platform(database)));
+    clock.review(clock.choose_reference(database, platform))
+}
+
 /// Reviews the clock as the service does, with a platform that confirms whatever the machine shows.
 fn review_with_database(clock: &Clock, database: Timestamp) -> Duration {
-    let platform = ReferenceTime { time: clock.machine(), source: ReferenceSource::Platform };
-    let database = ReferenceTime { time: database, source: ReferenceSource::Database };
-    clock.review(Some(if clock.needs_platform(database.time) { platform } else { database }))
+    review_with(clock, Some(database), Some(clock.machine()))
+}
+
+/// While the database cannot be read, its last word counts, unless the platform can tell the times apart.
+#[test]
+fn a_contradiction_of_the_database_outlasts_it() {
+    let contradicted = |source| Some(ClockDoubtReason::Contradicted(source));
+    for wrong in [31, 45, 299, 301].map(Duration::from_secs) {
+        let machine = MachineClock::manual(NOW);
+        let clock = Clock::after_record(machine.clone(), Some(NOW));
+        machine.set_wall(NOW + wrong);
+        // Half a minute ahead, as a platform may be.
+        let platform = NOW + Duration::from_secs(30);
+        review_with(&clock, Some(NOW), Some(platform));
+        assert_eq!(reason(&clock), contradicted(ReferenceSource::Database), "{wrong:?}");
+        for platform in [Some(platform), None] {
+            assert_eq!((review_with(&clock, None, platform), clock.now()), (Duration::ZERO, NOW), "{wrong:?}");
+            assert_eq!(reason(&clock), contradicted(ReferenceSource::Database), "{wrong:?}");
+        }
+        review_with(&clock, None, Some(NOW - Duration::from_mins(5)));
+        assert_eq!(reason(&clock), contradicted(ReferenceSource::Platform), "{wrong:?}");
+    }
+}
+
+/// Without a database, too, the platform does not confirm a difference smaller than it can measure.
+#[test]
+fn a_platform_that_cannot_tell_the_times_apart_moves_the_clock_slowly() {
+    for (gap, forward) in [(45, 1), (300, 1), (301, 301)].map(|(gap, forward)| (Duration::from_secs(gap), forward)) {
+        let machine = MachineClock::manual(NOW);
+        let clock = Clock::after_record(machine.clone(), Some(NOW));
+        machine.set_wall(NOW + gap);
+        assert_eq!(review_with(&clock, None, Some(NOW + gap)), Duration::from_secs(forward), "{gap:?}");
+    }
 }
 
 /// The platform's time is too coarse to confirm such a step. A clock that followed it could never go back, and its node would not be

@@ -121,6 +121,10 @@ impl TrustState {
     pub(super) fn is_contradicted(&self) -> bool {
         matches!(self.trust, ClockTrust::Doubted(ClockDoubt { reason: ClockDoubtReason::Contradicted(_), .. }))
     }
+
+    fn is_contradicted_by(&self, source: ReferenceSource) -> bool {
+        matches!(self.trust, ClockTrust::Doubted(doubt) if doubt.reason == ClockDoubtReason::Contradicted(source))
+    }
 }
 
 impl Default for TrustState {
@@ -149,9 +153,8 @@ pub(super) fn start(machine: Timestamp, record: Option<Timestamp>) -> (Timestamp
     (machine.max(record), TrustState::default())
 }
 
-/// Whether the platform decides about the machine's time, where a database on another machine shows `database`. The platform's time is
-/// known to a few minutes only. Where the machine and the database are apart by less, it would confirm either of them, and so a wrong
-/// machine, which the clock would follow away from the database: there the database decides alone.
+/// Whether the platform's time is needed, where a database on another machine shows `database`. Where the two are apart by less than the
+/// tolerance of the platform's time, it would not be chosen ([`choose_reference`]).
 pub(super) fn needs_platform(trust: ClockTrust, machine: Timestamp, database: Timestamp) -> bool {
     let apart = machine.since(database).max(database.since(machine));
     if apart <= ReferenceSource::Database.tolerance() {
@@ -159,6 +162,27 @@ pub(super) fn needs_platform(trust: ClockTrust, machine: Timestamp, database: Ti
     } else {
         apart > ReferenceSource::Platform.tolerance()
     }
+}
+
+/// The reference that decides about the machine's time, of those that were read. The platform's time is known to a few minutes only. Where
+/// it confirms two times that the database tells apart, the database decides, or its last decision remains while it cannot be read.
+pub(super) fn choose_reference(
+    state: TrustState,
+    machine: Timestamp,
+    now: Timestamp,
+    database: Option<Timestamp>,
+    platform: Option<Timestamp>,
+) -> Option<ReferenceTime> {
+    let platform = platform.map(|time| ReferenceTime { time, source: ReferenceSource::Platform });
+    let database = database.map(|time| ReferenceTime { time, source: ReferenceSource::Database });
+    let told_apart_by_database = match database {
+        Some(database) => (!database.confirms(machine)).then_some(database.time),
+        None => state.is_contradicted_by(ReferenceSource::Database).then_some(now),
+    };
+    let is_ambiguous = |platform: &ReferenceTime| {
+        told_apart_by_database.is_some_and(|other| platform.confirms(machine) && platform.confirms(other))
+    };
+    platform.filter(|platform| !is_ambiguous(platform)).or(database)
 }
 
 /// Compares the machine's time with the service's time `now` and with a reference.
@@ -172,21 +196,31 @@ pub(super) fn review(
     match reference {
         Some(reference) if !reference.confirms(machine) => contradicted(state, machine, now, reference),
         Some(ReferenceTime { source: ReferenceSource::Database, .. }) if ahead > MAX_RECORD_GAP_MILLIS => {
-            review(state, machine, now, None)
+            review_without_reference(state, ahead)
         }
-        // With such a difference a node may not be ready. A smaller one is followed slowly, although it is confirmed.
-        Some(_) if ahead > RECOVERED_CLOCK_SKEW_MILLIS => follow(ahead),
         Some(_) if ahead < -MAX_RECORD_GAP_MILLIS => stay(doubted(ClockDoubtReason::BehindRecord, ahead)),
-        Some(_) => follow(ahead.min(MAX_SLEW_MILLIS)),
-        None if state.settled => review_without_reference(state, ahead),
-        // As at the start: without a reference, a difference of at most a day is accepted.
-        None if ahead > MAX_RECORD_GAP_MILLIS => {
-            stay(TrustState { settled: false, ..doubted(ClockDoubtReason::AheadOfRecord, ahead) })
+        Some(reference) => follow(confirmed_distance(ahead, now, reference)),
+        None if state.settled && state.is_contradicted() => stay(state),
+        None => review_without_reference(state, ahead),
+    }
+}
+
+/// How far the clock follows a machine that `reference` confirms and that is `ahead`.
+fn confirmed_distance(ahead: i64, now: Timestamp, reference: ReferenceTime) -> i64 {
+    let behind_reference = reference.time.0.saturating_sub(now.0);
+    let slow = ahead.min(MAX_SLEW_MILLIS);
+    match reference.source {
+        ReferenceSource::Operator => ahead,
+        // It cannot tell the machine's time from the current one.
+        ReferenceSource::Platform if reference.confirms(now) => slow,
+        ReferenceSource::Platform if ahead > RECOVERED_CLOCK_SKEW_MILLIS => ahead,
+        ReferenceSource::Platform => slow,
+        // A node so far behind the database may not be ready, so it catches up at once; but only with the database, and slowly never so
+        // far ahead of it that a small drift would make it unready for good.
+        ReferenceSource::Database if ahead.min(behind_reference) > RECOVERED_CLOCK_SKEW_MILLIS => {
+            ahead.min(behind_reference)
         }
-        None if ahead < -MAX_RECORD_GAP_MILLIS => {
-            stay(TrustState { settled: false, ..doubted(ClockDoubtReason::BehindRecord, ahead) })
-        }
-        None => follow(ahead),
+        ReferenceSource::Database => slow.min(behind_reference.saturating_add(RECOVERED_CLOCK_SKEW_MILLIS)),
     }
 }
 
@@ -195,10 +229,7 @@ pub(super) fn review(
 /// The platform's time is the time of people's phones.
 fn contradicted(state: TrustState, machine: Timestamp, now: Timestamp, reference: ReferenceTime) -> ReviewOutcome {
     let ahead = machine.0.saturating_sub(now.0);
-    let by_platform = matches!(
-        state.trust,
-        ClockTrust::Doubted(ClockDoubt { reason: ClockDoubtReason::Contradicted(ReferenceSource::Platform), .. })
-    );
+    let by_platform = state.is_contradicted_by(ReferenceSource::Platform);
     let alone = reference.source == ReferenceSource::Database && state.settled && !by_platform;
     // The largest difference from the steady time up to which the machine agrees with it.
     let small_gap = if reference.confirms(now) { MAX_CLOCK_SKEW_MILLIS } else { SMALL_GAP_MILLIS };
@@ -208,8 +239,24 @@ fn contradicted(state: TrustState, machine: Timestamp, now: Timestamp, reference
     stay(TrustState { settled, wall_offset: Some(others.0.saturating_sub(now.0)), ..doubt })
 }
 
-/// While the service runs, its steady time is more reliable than a time of day that was set, unless the difference is small.
+/// Compares the machine's time with the service's alone.
 fn review_without_reference(state: TrustState, ahead: i64) -> ReviewOutcome {
+    if state.settled {
+        return review_by_steady_time(state, ahead);
+    }
+    // As at the start: without a reference, a difference of at most a day is accepted.
+    let unsettled = |reason| stay(TrustState { settled: false, ..doubted(reason, ahead) });
+    if ahead > MAX_RECORD_GAP_MILLIS {
+        unsettled(ClockDoubtReason::AheadOfRecord)
+    } else if ahead < -MAX_RECORD_GAP_MILLIS {
+        unsettled(ClockDoubtReason::BehindRecord)
+    } else {
+        follow(ahead)
+    }
+}
+
+/// While the service runs, its steady time is more reliable than a time of day that was set, unless the difference is small.
+fn review_by_steady_time(state: TrustState, ahead: i64) -> ReviewOutcome {
     let at_start =
         matches!(state.trust, ClockTrust::Doubted(ClockDoubt { reason: ClockDoubtReason::BehindRecord, .. }));
     if at_start && ahead < -MAX_RECORD_GAP_MILLIS {

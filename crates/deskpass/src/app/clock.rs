@@ -75,34 +75,37 @@ impl App {
     /// The time of an independent clock: that of the shared database if it runs on another machine, otherwise the platform's. The
     /// platform takes precedence when the machine's time is in doubt, or is so far from the database's that it can tell them apart.
     async fn witness(&self) -> Option<ReferenceTime> {
-        let database = match self.database_time().await {
+        let clock = &self.auth.clock;
+        let database = self.time_of_other_machine().await;
+        let platform = match database {
+            Some(time) if !clock.needs_platform(time) => return clock.choose_reference(database, None),
+            Some(_) => self.platform_time(true).await,
+            None => {
+                let apart = clock_difference(clock.machine(), clock.now());
+                self.platform_time(clock.trust() != ClockTrust::Trusted || apart > MAX_CLOCK_SKEW).await
+            }
+        };
+        clock.choose_reference(database, platform)
+    }
+
+    /// The time of the shared database, if it can be read and runs on another machine.
+    async fn time_of_other_machine(&self) -> Option<Timestamp> {
+        match self.database_time().await {
             Ok(common) => {
-                if let Some(common) = &common {
-                    self.record_clock_skew("database", self.auth.clock.machine(), common.at);
-                }
-                common.filter(|common| common.on_other_machine).map(|common| common.at)
+                let common = common?;
+                self.record_clock_skew("database", self.auth.clock.machine(), common.at);
+                common.on_other_machine.then_some(common.at)
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot read the database's time");
                 self.clear_clock_skew("database");
                 None
             }
-        };
-        let clock = &self.auth.clock;
-        let database = database.map(|time| ReferenceTime { time, source: ReferenceSource::Database });
-        match database {
-            Some(ReferenceTime { time, .. }) if !clock.needs_platform(time) => database,
-            Some(_) => self.platform_witness(true).await.or(database),
-            None => {
-                let apart = clock_difference(clock.machine(), clock.now());
-                let is_needed = clock.trust() != ClockTrust::Trusted || apart > MAX_CLOCK_SKEW;
-                self.platform_witness(is_needed).await
-            }
         }
     }
 
     /// The platform's time. It is requested only if it `is_needed` and no recent response had a date.
-    async fn platform_witness(&self, is_needed: bool) -> Option<ReferenceTime> {
+    async fn platform_time(&self, is_needed: bool) -> Option<Timestamp> {
         // In development mode the platform is simulated by this process, with the same clock.
         if self.settings.development.enabled {
             return None;
@@ -111,7 +114,7 @@ impl App {
             // Every response has a date, even an error; the platform's circuit records a missing response.
             let _ = self.auth.platform.date().await;
         }
-        Some(ReferenceTime { time: self.platform_date()?, source: ReferenceSource::Platform })
+        self.platform_date()
     }
 
     /// The platform's current time, from the date of its newest response, if that is recent.
