@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::address::RedisAddress;
 use super::bus::{Bus, BusWorker};
 use super::connection::RedisConnection;
-use super::log_end::LogEnd;
+use super::log_end::AcknowledgedEnds;
 use super::peers::Peers;
 use super::warning_throttle::WarningThrottle;
 use crate::{Result, Seal, StoreError, StoreErrorKind, tls};
@@ -63,7 +63,7 @@ pub(crate) struct RedisBackend {
     /// The time of Redis in milliseconds, and the local time, when messages were last read.
     pub(super) time: Mutex<Option<(u64, Instant)>>,
     /// The ends of this node's posts that Redis has acknowledged and the feed has not compared.
-    pub(super) acknowledged: Mutex<Vec<LogEnd>>,
+    pub(super) acknowledged: Mutex<AcknowledgedEnds>,
     worker: Arc<BusWorker>,
     _tasks: JoinSet<()>,
 }
