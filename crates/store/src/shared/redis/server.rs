@@ -21,6 +21,9 @@ use super::peers::Peers;
 use super::warning_throttle::WarningThrottle;
 use crate::{Result, Seal, StoreError, StoreErrorKind, tls};
 
+/// How long a request that tries again waits for another connection. A server that answers is connected to within milliseconds.
+const RECONNECT_WAIT: Duration = Duration::from_millis(500);
+
 /// The lifetime of the key that a probe writes.
 const PROBE_TTL: Duration = Duration::from_secs(1);
 
@@ -123,6 +126,10 @@ impl RedisBackend {
 
     pub(crate) async fn probe(&self) -> Result<()> {
         self.connection.call().await?.ask(&write_check(&self.prefix)).await
+    }
+
+    pub(crate) async fn wait_until_up(&self) {
+        self.connection.wait_until_up(RECONNECT_WAIT).await;
     }
 
     pub(crate) fn is_up(&self) -> bool {
