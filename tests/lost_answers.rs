@@ -1,8 +1,9 @@
-//! The connection to Redis ends after Redis has done what it was asked, and before the answer arrives, or before it is asked.
+//! The connection to Redis ends after Redis has done what it was asked, and before the answer arrives, or before it is asked; or
+//! the answer does not come in time.
 
 use std::time::Duration;
 
-use crate::harness::{ClusterStore, Fault, FaultProxy, Servers, TestApp, Trigger, development};
+use crate::harness::{ClusterStore, Fault, FaultProxy, Fired, Servers, TestApp, Trigger, development};
 
 /// A service that reaches Redis through a proxy.
 struct Scene {
@@ -13,7 +14,17 @@ struct Scene {
 
 impl Scene {
     async fn start() -> Self {
-        let place = Servers::shared().cluster_store();
+        Self::at(Servers::shared().cluster_store()).await
+    }
+
+    /// The service does not wait long for Redis.
+    async fn impatient() -> Self {
+        let mut place = Servers::shared().cluster_store();
+        place.timeouts[1] = "1s";
+        Self::at(place).await
+    }
+
+    async fn at(place: ClusterStore) -> Self {
         let [_, redis] = place.addresses();
         let proxy = FaultProxy::to(&redis).await;
         let app = TestApp::at(&place.through(None, Some(&proxy)), development(&[])).await;
@@ -33,6 +44,11 @@ impl Scene {
         Trigger::Request(format!("\r\n1\r\n${}\r\n{key}\r\n", key.len()).leak().as_bytes())
     }
 
+    /// Makes these faults happen at the next changes of the sign-in.
+    fn fail_changes(&self, faults: &[Fault]) -> Vec<Fired> {
+        faults.iter().map(|fault| self.proxy.once(*fault, self.change_of_sign_in())).collect()
+    }
+
     /// The record by which the phone finds its sign-in is stored.
     fn put_of_claim(&self) -> Trigger {
         let key = self.sign_in();
@@ -42,20 +58,71 @@ impl Scene {
     }
 }
 
-/// The phone gets 503 and tries again; it is not told that the sign-in is decided.
+/// An answer that never comes.
+const NEVER: Fault = Fault::Delay(Duration::from_secs(3_600));
+/// Nothing goes wrong.
+const AT_ONCE: Fault = Fault::Delay(Duration::from_millis(1));
+
+/// The service tries again by itself. If that fails, the phone gets 503 and tries again; it is not told that the sign-in is decided.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_confirmation_without_an_answer_can_be_repeated_at_once() {
+async fn a_confirmation_without_an_answer_succeeds_or_can_be_repeated_at_once() {
     let scene = Scene::start().await;
     let mut client = scene.app.client().await;
-    let code = client.qrcode().await;
-    let confirm = client.scan_as(&code, "user01").await;
-    let fired = scene.proxy.once(Fault::CloseAfter, scene.change_of_sign_in());
-    client.decide("confirm", &confirm).await.refused(503, 1005);
-    assert_eq!(fired.count(), 1);
-    client.decide("confirm", &confirm).await.data();
-    let status = client.scan_status(code["ticket"].as_str().unwrap()).await;
-    assert!(client.is_valid(status["token"].as_str().unwrap()).await);
-    assert_eq!(scene.app.query("SELECT count(*) FROM session"), ["1"]);
+    for lost in [1, 2] {
+        scene.place.forget_records("sign_in");
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "user01").await;
+        let fired = scene.fail_changes(&[Fault::CloseAfter; 2][..lost]);
+        let answer = client.decide("confirm", &confirm).await;
+        assert!(fired.iter().all(|fired| fired.count() == 1), "{lost}");
+        if lost == 1 {
+            answer.data();
+        } else {
+            answer.refused(503, 1005);
+            client.decide("confirm", &confirm).await.data();
+        }
+        let status = client.scan_status(code["ticket"].as_str().unwrap()).await;
+        assert!(client.is_valid(status["token"].as_str().unwrap()).await);
+        assert_eq!(scene.app.query("SELECT count(*) FROM session"), [lost.to_string()]);
+    }
+}
+
+/// Redis has done what it was asked. After a timeout, other calls fail at once until there is another connection.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_confirmation_whose_answer_is_late_succeeds() {
+    let scene = Scene::impatient().await;
+    let mut client = scene.app.client().await;
+    // The first change is the confirmation itself, and the second one that the session has begun.
+    for (done, faults) in [&[NEVER][..], &[AT_ONCE, NEVER]].into_iter().enumerate() {
+        scene.place.forget_records("sign_in");
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "user01").await;
+        let fired = scene.fail_changes(faults);
+        client.decide("confirm", &confirm).await.data();
+        assert!(fired.iter().all(|fired| fired.count() == 1), "{faults:?}");
+        // The next request is not an attempt of the first one.
+        client.decide("confirm", &confirm).await.refused(409, 1019);
+        let status = client.scan_status(code["ticket"].as_str().unwrap()).await;
+        assert!(client.is_valid(status["token"].as_str().unwrap()).await, "{faults:?}");
+        assert_eq!(scene.app.query("SELECT count(*) FROM session"), [(done + 1).to_string()]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancellation_without_an_answer_succeeds_and_has_a_row() {
+    let scene = Scene::start().await;
+    let mut client = scene.app.client().await;
+    for (done, fault) in [Fault::CloseAfter, Fault::CloseBefore].into_iter().enumerate() {
+        scene.place.forget_records("sign_in");
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "user01").await;
+        let fired = scene.fail_changes(&[fault]);
+        client.decide("cancel", &confirm).await.data();
+        assert!(fired.iter().all(|fired| fired.count() == 1), "{fault:?}");
+        client.decide("cancel", &confirm).await.refused(409, 1019);
+        let rows = scene.app.query("SELECT count(*) FROM login_log WHERE event = 'sign_in_refused'");
+        assert_eq!(rows, [(done + 1).to_string()], "{fault:?}");
+    }
 }
 
 /// The session has begun: the phone is told so, and the browser gets its token.
@@ -67,11 +134,9 @@ async fn a_confirmation_whose_session_has_begun_succeeds() {
         scene.place.forget_records("sign_in");
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
-        // The first change is the confirmation itself, and the second one that the session has begun.
-        let first = scene.proxy.once(Fault::Delay(Duration::from_millis(1)), scene.change_of_sign_in());
-        let second = scene.proxy.once(fault, scene.change_of_sign_in());
+        let fired = scene.fail_changes(&[AT_ONCE, fault]);
         client.decide("confirm", &confirm).await.data();
-        assert_eq!((first.count(), second.count()), (1, 1), "{fault:?}");
+        assert!(fired.iter().all(|fired| fired.count() == 1), "{fault:?}");
         let status = client.scan_status(code["ticket"].as_str().unwrap()).await;
         assert!(client.is_valid(status["token"].as_str().unwrap()).await, "{fault:?}");
         assert_eq!(scene.app.query("SELECT count(*) FROM session"), [(done + 1).to_string()]);

@@ -87,7 +87,8 @@ pub(crate) struct StartedSession {
     pub(crate) session: Session,
     pub(crate) person: Arc<CachedPerson>,
     pub(crate) roles: Roles,
-    /// Whether this request began it. An earlier one with the same token may have, which then has counted it.
+    /// Whether this request began it, and counts it. An earlier one with the same token may have: it has counted it, unless it got
+    /// no answer to either of its attempts. So a session is counted at most once.
     pub(crate) is_new: bool,
 }
 

@@ -211,6 +211,22 @@ impl PendingSignIn {
         Ok(Self { stage: SignInStage::Confirmed { claim, since: now }, expires_at, ..self })
     }
 
+    /// Records a confirmation once more after a failure, when it may be recorded already. `at` is the time of the first attempt,
+    /// which identifies the request; the confirmation of another request is not repeated.
+    pub fn confirmed_again(
+        self,
+        confirm: Digest,
+        picked: Option<MatchNumber>,
+        at: Timestamp,
+    ) -> Result<Self, InvalidTransition> {
+        match &self.stage {
+            SignInStage::Confirmed { claim, since } if claim.confirm == confirm && *since == at => Ok(self),
+            // Only the phone that has claimed the sign-in picks a number, and only one.
+            SignInStage::Over if self.ended == Some(EarlyEnd::WrongNumber) => Ok(self),
+            _ => self.confirmed(confirm, picked, at),
+        }
+    }
+
     /// Whether the phone picked the number on the screen, or the screen shows none.
     fn is_number_picked(&self, picked: Option<MatchNumber>) -> bool {
         self.numbers.as_ref().is_none_or(|numbers| picked.is_some_and(|picked| numbers.is_match(picked)))
@@ -221,6 +237,15 @@ impl PendingSignIn {
         match &self.stage {
             SignInStage::Scanned(claim) if claim.confirm == confirm => Ok(self.over(EarlyEnd::Cancelled)),
             _ => Err(InvalidTransition),
+        }
+    }
+
+    /// Records a rejection once more after a failure, when it may be recorded already.
+    pub fn cancelled_again(self, confirm: Digest) -> Result<Self, InvalidTransition> {
+        match &self.stage {
+            // Only the phone that has claimed the sign-in can have ended it so.
+            SignInStage::Over if self.ended == Some(EarlyEnd::Cancelled) => Ok(self),
+            _ => self.cancelled(confirm),
         }
     }
 

@@ -274,6 +274,8 @@ fn newest(app: &Mutex<CurrentApp>) -> CurrentApp {
 
 /// Marks the end of the request: immediately for a complete response, otherwise once the body has been written.
 fn track_response_end(answer: Response, activity: ConnectionActivity) -> Response {
+    // A body with an exact size is in memory, and is never pending: otherwise the connection would count as idle while the service works
+    // on the response. A body that has to wait is made with `Body::from_stream`, which has no exact size.
     if answer.body().size_hint().exact().is_some() {
         activity.toggle();
         return answer;

@@ -15,7 +15,7 @@ mod record;
 pub use credentials::StoredCredentials;
 pub use device::{Device, DeviceBinding, PendingDevice, UsedTotpStep};
 pub use failed_attempts::AttemptKind;
-pub(crate) use failed_attempts::{sweep as sweep_failed_attempts, sweep_statement as sweep_attempts_statement};
+pub(crate) use failed_attempts::{sweep as sweep_failed_attempts, sweep_statements as sweep_attempts_statements};
 pub(crate) use moving::{end_credentials, has_credentials, move_record, require_code};
 pub use notice::{Notice, NoticeAbout, NoticeSubject};
 pub use partial_session::{PartialSessionLookup, PartialSessionRecord};

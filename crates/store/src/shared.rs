@@ -129,6 +129,14 @@ impl<Progress> SharedState<Progress> {
         self.server.as_deref().is_none_or(RedisBackend::is_up)
     }
 
+    /// Waits after a failure, for a short time, until there is a connection to the store again: for requests that try again. When
+    /// an answer did not come in time, calls fail at once until then.
+    pub async fn wait_until_up(&self) {
+        if let Some(server) = &self.server {
+            server.wait_until_up().await;
+        }
+    }
+
     /// Returns whether the records are outside this process, where a third party may restore old ones.
     #[must_use]
     pub fn is_outside(&self) -> bool {

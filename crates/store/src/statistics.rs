@@ -1,5 +1,9 @@
 //! Hourly counts of sign-ins by step. These are statistics, not records: the process counts them and writes them every
 //! few seconds, and unwritten counts are lost with the process.
+//!
+//! Each step is counted at most once. A session that has begun is not counted if the database answered neither of the two attempts of
+//! its request: it is in the audit log. Counting it in the same transaction would make all sign-ins of an hour, on all nodes, wait for
+//! the commits of each other, because they would change one row.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -88,6 +88,7 @@ fn sweep(tx: &Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<us
 /// The statements of the sweep, each with its name and values, for the test that requires them to use an index.
 pub(crate) fn statements() -> Vec<(String, String, Vec<SqlValue<'static>>)> {
     let (at, batch) = (Timestamp::from_millis(1_000), 10_i64);
+    let [few_attempts, many_attempts] = agents::sweep_attempts_statements();
     let mut statements = vec![
         ("sweep session".to_owned(), SWEEP_SESSIONS.to_owned(), args![at, batch].to_vec()),
         ("sweep oidc_client".to_owned(), SWEEP_REMOVED_CLIENTS.to_owned(), args![batch].to_vec()),
@@ -96,7 +97,8 @@ pub(crate) fn statements() -> Vec<(String, String, Vec<SqlValue<'static>>)> {
             format!("DELETE FROM oidc_grant WHERE {OF_SWEPT_SESSIONS}"),
             args![at, batch].to_vec(),
         ),
-        ("sweep guess".to_owned(), agents::sweep_attempts_statement(), args![at, 5_i64, at, batch].to_vec()),
+        ("sweep guess, few".to_owned(), few_attempts, args![at, batch].to_vec()),
+        ("sweep guess, many".to_owned(), many_attempts, args![at, batch].to_vec()),
     ];
     let tables = expiring_tables(at, at)
         .map(|table| (format!("sweep {}", table.0), sweep_table(table), args![at, batch].to_vec()));

@@ -278,3 +278,36 @@ fn a_confirmation_needs_the_number_on_the_screen_once_there_is_one() {
         assert!(next.confirmed(digest(1), right, at).is_err(), "no second guess");
     }
 }
+
+#[test]
+fn a_decision_whose_answer_was_lost_can_be_recorded_again_by_its_request() {
+    let (at, later) = (Timestamp::from_millis(0), Timestamp::from_millis(1));
+    let scanned = waiting().scanned(claim(1)).unwrap_or_else(|_| unreachable!("no other phone was first"));
+    let confirmed = scanned.clone().confirmed(digest(1), None, at);
+    // Whether or not the first attempt was recorded.
+    assert_eq!(scanned.clone().confirmed_again(digest(1), None, at), confirmed);
+    let confirmed = confirmed.unwrap_or_else(|_| unreachable!("it was scanned"));
+    assert_eq!(confirmed.clone().confirmed_again(digest(1), None, at), Ok(confirmed.clone()));
+    assert!(confirmed.clone().confirmed_again(digest(1), None, later).is_err(), "another request");
+    assert!(confirmed.clone().confirmed_again(digest(2), None, at).is_err(), "another phone");
+    let ready = confirmed.ready(PersonPreview { employee_id: "a".into(), name: "A".into() }, at);
+    assert!(ready.clone().confirmed_again(digest(1), None, at).is_err() && ready.cancelled_again(digest(1)).is_err());
+    let cancelled = scanned.clone().cancelled(digest(1));
+    assert_eq!(scanned.clone().cancelled_again(digest(1)), cancelled);
+    assert!(scanned.clone().cancelled_again(digest(2)).is_err(), "another phone");
+    let cancelled = cancelled.unwrap_or_else(|_| unreachable!("it was scanned"));
+    assert_eq!(cancelled.clone().cancelled_again(digest(1)), Ok(cancelled.clone()));
+    assert!(cancelled.confirmed_again(digest(1), None, at).is_err(), "a cancellation is no confirmation");
+    let refused = scanned.refused(EarlyEnd::NoRole);
+    assert!(
+        refused.clone().cancelled_again(digest(1)).is_err() && refused.confirmed_again(digest(1), None, at).is_err()
+    );
+}
+
+#[test]
+fn a_wrong_number_whose_answer_was_lost_is_a_wrong_number() {
+    let at = Timestamp::from_millis(0);
+    let scanned = waiting_with_number().scanned(claim(1)).unwrap_or_else(|_| unreachable!("no other phone was first"));
+    let ended = scanned.confirmed(digest(1), None, at).unwrap_or_else(|_| unreachable!("it was scanned"));
+    assert_eq!(ended.clone().confirmed_again(digest(1), None, at), Ok(ended));
+}

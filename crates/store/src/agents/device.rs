@@ -81,6 +81,11 @@ pub struct DeviceBinding {
 /// unbinding one does not flood them. The log contains all of it.
 const ADMIN_NOTICE_LIMIT: (i64, Duration) = (3, Duration::from_hours(1));
 
+/// Reads when an event of this kind happened to an employee, before as many later ones as the last value says. The ids of rows begin with
+/// the time, so this reads only these rows, however many there are.
+pub(super) const EVENT_BEFORE_LATEST: &str = "SELECT at FROM login_log WHERE corp_id = $1 AND employee_key = $2
+    AND event = $3 ORDER BY id DESC LIMIT 1 OFFSET $4";
+
 impl DeviceBinding {
     /// Writes the notices. Must run before the audit event is written, which is counted.
     fn write_notices(&self, tx: &Tx<'_>) -> Result<()> {
@@ -89,10 +94,10 @@ impl DeviceBinding {
             return Ok(());
         }
         let (at_most, period) = ADMIN_NOTICE_LIMIT;
-        let text = "SELECT COUNT(*) FROM login_log WHERE corp_id = $1 AND employee_key = $2 AND event = $3 AND at > $4";
         let (key, event) = (&self.employee, AuditEvent::DeviceBound.name());
-        let values = args![key.corp(), key.id(), event, self.at - period];
-        if tx.first(text, &values, |row| row.int(0))?.unwrap_or(0) < at_most {
+        let values = args![key.corp(), key.id(), event, at_most - 1];
+        let earlier = tx.first(EVENT_BEFORE_LATEST, &values, |row| row.timestamp(0))?;
+        if earlier.is_none_or(|at| at <= self.at - period) {
             for notice in &self.admin_notices {
                 notice.write(tx)?;
             }

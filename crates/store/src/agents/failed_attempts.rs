@@ -36,7 +36,7 @@ impl AttemptKind {
 const FEW_ATTEMPTS_RETENTION: Duration = Duration::from_hours(24);
 /// Retention of many such attempts. It is long, so that a vanishing lockout does not soon reveal that the account does not exist.
 const MANY_ATTEMPTS_RETENTION: Duration = Duration::from_hours(30 * 24);
-/// The number of attempts from which they count as many.
+/// The number of attempts from which they count as many. The index of few attempts has the same number.
 const MANY_ATTEMPTS: u32 = 5;
 
 /// Locks an existing count until the transaction ends, so that attempts on all nodes are counted one by one.
@@ -110,25 +110,28 @@ pub(super) fn read(row: &Row<'_>) -> Result<FailedAttempts> {
 }
 
 /// Removes attempts at credentials that do not exist: accounts without an agent record, passwords of employees who only have a
-/// device, browsers that are no longer known.
+/// device, browsers that are no longer known. Removes up to `batch` counts of few attempts, and as many of many.
 pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize> {
-    tx.execute(
-        &sweep_statement(),
-        &args![now - FEW_ATTEMPTS_RETENTION, i64::from(MANY_ATTEMPTS), now - MANY_ATTEMPTS_RETENTION, batch],
-    )
+    let [few, many] = sweep_statements();
+    let few = tx.execute(&few, &args![now - FEW_ATTEMPTS_RETENTION, batch])?;
+    Ok(few + tx.execute(&many, &args![now - MANY_ATTEMPTS_RETENTION, batch])?)
 }
 
-pub(crate) fn sweep_statement() -> String {
+/// The statements that remove counts of few attempts, and all counts that are old enough. Each finds its rows by its own index: a
+/// stranger can make any number of counts that stay for a month, and one statement for both would read them all, each time.
+pub(crate) fn sweep_statements() -> [String; 2] {
     let digest = KNOWN_BROWSER_PREFIX.len() + 1;
-    format!(
-        "DELETE FROM guess WHERE (corp_id, employee_key, trial) IN
-        (SELECT g.corp_id, g.employee_key, g.trial FROM guess g WHERE g.last_at <= $1
-         AND (g.in_a_row < $2 OR g.last_at <= $3)
-         AND (NOT EXISTS (SELECT 1 FROM agent a WHERE a.corp_id = g.corp_id AND a.employee_key = g.employee_key
-                          AND (a.device_only = 0 OR g.trial = 'otp'))
-              OR (g.trial LIKE '{KNOWN_BROWSER_PREFIX}%' AND NOT EXISTS
-                  (SELECT 1 FROM known_browser b WHERE b.digest = SUBSTR(g.trial, {digest})
-                   AND b.corp_id = g.corp_id AND b.employee_key = g.employee_key)))
-         LIMIT $4) AND last_at <= $1"
-    )
+    // The number is not a parameter: it must be that of the index.
+    [format!("g.last_at <= $1 AND g.in_a_row < {MANY_ATTEMPTS}"), "g.last_at <= $1".to_owned()].map(|is_old| {
+        format!(
+            "DELETE FROM guess WHERE (corp_id, employee_key, trial) IN
+            (SELECT g.corp_id, g.employee_key, g.trial FROM guess g WHERE {is_old}
+             AND (NOT EXISTS (SELECT 1 FROM agent a WHERE a.corp_id = g.corp_id AND a.employee_key = g.employee_key
+                              AND (a.device_only = 0 OR g.trial = 'otp'))
+                  OR (g.trial LIKE '{KNOWN_BROWSER_PREFIX}%' AND NOT EXISTS
+                      (SELECT 1 FROM known_browser b WHERE b.digest = SUBSTR(g.trial, {digest})
+                       AND b.corp_id = g.corp_id AND b.employee_key = g.employee_key)))
+             LIMIT $2) AND last_at <= $1"
+        )
+    })
 }

@@ -4,6 +4,7 @@ use deskpass_core::Timestamp;
 
 use super::AgentSelection;
 use super::credentials::NEXT_CREDENTIALS;
+use super::device::EVENT_BEFORE_LATEST;
 use super::notice::claim;
 use super::record::{agents_between, lockouts_between, next_agents, one_agent};
 use crate::database::SqlValue;
@@ -21,5 +22,6 @@ pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)
         ("lockouts of agents", lockouts_between(), between()),
         ("credentials", NEXT_CREDENTIALS.to_owned(), page()),
         ("claim notices", claim(), args![now, until, 10_i64].to_vec()),
+        ("latest events of a kind", EVENT_BEFORE_LATEST.to_owned(), args!["ww", "person7", "sign_in", 2_i64].to_vec()),
     ]
 }

@@ -1,5 +1,8 @@
 //! Beginning a session, in one transaction.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use deskpass_core::{ClientInfo, Digest, EmployeeKey, Session, Timestamp};
 
 use super::network::{self, SignInNetwork};
@@ -66,13 +69,20 @@ impl Store {
     /// Begins a session and logs it, if the preconditions hold. Repetition with the same digest keeps the session as it is, and
     /// logs nothing: so a sign-in may be retried when it is unknown whether it was committed.
     pub async fn begin_session(&self, new_session: NewSession) -> Result<BeginOutcome> {
+        // Whether the first attempt of this request found that an earlier request had begun it. The second one finds the same then.
+        let had_begun = Arc::new(AtomicBool::new(false));
         self.database
             .write_repeatably(move |tx, is_repeated| {
-                Ok(match begin(tx, &new_session)? {
+                let outcome = begin(tx, &new_session)?;
+                if outcome != BeginOutcome::AlreadyBegun {
+                    return Ok(outcome);
+                }
+                if is_repeated && !had_begun.load(Ordering::Relaxed) {
                     // The first attempt of this request began it.
-                    BeginOutcome::AlreadyBegun if is_repeated => BeginOutcome::Begun,
-                    outcome => outcome,
-                })
+                    return Ok(BeginOutcome::Begun);
+                }
+                had_begun.store(true, Ordering::Relaxed);
+                Ok(BeginOutcome::AlreadyBegun)
             })
             .await
     }

@@ -10,6 +10,7 @@ mod limits;
 mod log_end;
 mod messages;
 mod peers;
+mod read_position;
 mod server;
 mod store;
 mod warning_throttle;

@@ -59,9 +59,10 @@ fn people() -> Vec<String> {
              FROM numbers"
         ),
         format!("INSERT INTO recovery_code (corp_id, employee_key, digest) SELECT {PERSON}, 'code' FROM numbers"),
+        // Most of them have many failed attempts.
         format!(
             "INSERT INTO guess (corp_id, employee_key, trial, recent, in_a_row, last_at)
-             SELECT {PERSON}, 'otp', 1, 1, {LATER} FROM numbers"
+             SELECT {PERSON}, 'otp', 1, CASE WHEN n % 10 = 0 THEN 1 ELSE 7 END, {LATER} FROM numbers"
         ),
         format!(
             "INSERT INTO employee_network (corp_id, employee_key, network, seen_at)

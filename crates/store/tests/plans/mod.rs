@@ -17,12 +17,13 @@ type Row = (&'static str, &'static [&'static str]);
 /// An index of this name is the primary key of the table that follows.
 const PRIMARY_KEY: &str = "primary key of ";
 
-static SWEEPS: [Row; 16] = [
+static SWEEPS: [Row; 17] = [
     ("sweep session", &["session_by_end", "primary key of session"]),
     // There are few clients, and all of them are read.
     ("sweep oidc_client", &["oidc_logout_of_client"]),
     ("sweep oidc_grant", &["oidc_grant_by_end", "primary key of session", "primary key of oidc_grant"]),
-    ("sweep guess", &["guess_by_time", "primary key of agent"]),
+    ("sweep guess, few", &["guess_few_by_time", "primary key of agent"]),
+    ("sweep guess, many", &["guess_by_time", "primary key of agent"]),
     ("sweep denied_token", &["denied_token_by_end"]),
     ("sweep bind_proof", &["bind_proof_by_end"]),
     ("sweep used_once", &["used_once_by_end"]),
@@ -55,7 +56,7 @@ static LOG: [Row; 15] = [
     ("rows with their predecessors", &["primary key of login_log", "login_log_by_chain"]),
 ];
 
-static OTHERS: [Row; 14] = [
+static OTHERS: [Row; 15] = [
     ("agent", &["primary key of agent", "primary key of employee", "primary key of recovery_code"]),
     ("next agents", &["primary key of agent"]),
     ("agents", &["primary key of agent", "primary key of employee"]),
@@ -63,6 +64,7 @@ static OTHERS: [Row; 14] = [
     ("lockouts of agents", &["primary key of guess"]),
     ("credentials", &["primary key of agent"]),
     ("claim notices", &["notice_by_time"]),
+    ("latest events of a kind", &["login_log_of_employee_by_event|login_log_of_employee"]),
     ("preview of a lockout", &["primary key of session"]),
     ("last use", &["primary key of session"]),
     ("end all sessions, next", &["primary key of session"]),

@@ -180,23 +180,29 @@ async fn a_loss_is_noticed_without_another_message() {
 }
 
 /// A replica that has become master lost a message and got another one, which has the same number and, because the clock
-/// of the replica is behind, an earlier id.
+/// of the replica is behind, an earlier id. A third one may follow both.
 #[tokio::test]
 async fn a_message_in_place_of_a_lost_one_is_noticed() {
-    let server = Server::start(&[]);
-    let (one, other) = (node(&server.url()), node(&server.url()));
-    let client = redis::Client::open(server.url()).unwrap();
-    let mut wire = client.get_multiplexed_async_connection().await.unwrap();
-    let mut round = one.messages.feed().unwrap();
-    assert_eq!(round.next().await.gap, None);
-    post(&other, vec![message("a", None)]).await.unwrap();
-    read(&mut round, "a").await;
-    let [sealed]: [Vec<u8>; 1] = sealed(&mut wire).await.try_into().unwrap();
-    server.cli(&["DEL", "test:1:{mail}"]);
-    let add = redis::cmd("XADD").arg("test:1:{mail}").arg("1-1").arg("n").arg(1).arg("m").arg(sealed).to_owned();
-    add.query_async::<()>(&mut wire).await.unwrap();
-    end_log(&mut wire, 1, "1-1").await;
-    finds_a_gap(&mut round).await;
+    for is_followed in [false, true] {
+        let server = Server::start(&[]);
+        let (one, other) = (node(&server.url()), node(&server.url()));
+        let client = redis::Client::open(server.url()).unwrap();
+        let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+        let mut round = one.messages.feed().unwrap();
+        assert_eq!(round.next().await.gap, None);
+        post(&other, vec![message("a", None)]).await.unwrap();
+        read(&mut round, "a").await;
+        let [sealed]: [Vec<u8>; 1] = sealed(&mut wire).await.try_into().unwrap();
+        server.cli(&["DEL", "test:1:{mail}"]);
+        let add = redis::cmd("XADD").arg("test:1:{mail}").arg("1-1").arg("n").arg(1).arg("m").arg(sealed).to_owned();
+        add.query_async::<()>(&mut wire).await.unwrap();
+        end_log(&mut wire, 1, "1-1").await;
+        if is_followed {
+            // It has the next number, and an id after everything that the node has read.
+            post(&other, vec![message("b", None)]).await.unwrap();
+        }
+        finds_a_gap(&mut round).await;
+    }
 }
 
 /// Asserts that a node reads on without another gap.
@@ -254,5 +260,38 @@ async fn the_loss_of_a_message_that_nobody_had_read_is_noticed_by_its_sender() {
         post(&sender, vec![message("b", None)]).await.unwrap();
         reads_on(&mut own).await;
         reads_on(&mut round).await;
+    }
+}
+
+/// Redis is full: the epoch cannot be changed. The node goes on, and the others know of the loss as soon as it can.
+#[tokio::test]
+async fn a_loss_is_noticed_while_redis_takes_no_writes() {
+    for is_replaced in [false, true] {
+        let server = Server::start(&[]);
+        let (sender, slow, other) = (node(&server.url()), node(&server.url()), node(&server.url()));
+        let client = redis::Client::open(server.url()).unwrap();
+        let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+        let (mut round, mut behind) = (sender.messages.feed().unwrap(), slow.messages.feed().unwrap());
+        assert_eq!((round.next().await.gap, behind.next().await.gap), (None, None));
+        post(&sender, vec![message("a", None)]).await.unwrap();
+        let [sealed]: [Vec<u8>; 1] = sealed(&mut wire).await.try_into().unwrap();
+        server.cli(&["DEL", "test:1:{mail}"]);
+        if is_replaced {
+            replay(&mut wire, 1, &sealed).await;
+        } else {
+            server.cli(&["HDEL", "test:1:{mail}:end", "number", "last"]);
+        }
+        server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+        let arrived = timeout(Duration::from_secs(20), round.next()).await.expect("the loss is noticed");
+        assert_eq!((arrived.messages.len(), arrived.gap.is_some()), (usize::from(is_replaced), true), "{arrived:?}");
+        if is_replaced {
+            // It cannot know yet.
+            reads_on(&mut behind).await;
+        }
+        server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
+        post(&other, vec![message("b", None)]).await.unwrap();
+        // The loss is noticed once, and the epoch is changed with this read.
+        reads_on(&mut round).await;
+        finds_a_gap(&mut behind).await;
     }
 }

@@ -89,6 +89,12 @@ impl RedisConnection {
         }
     }
 
+    /// Waits until there is a connection, for a limited time.
+    pub(super) async fn wait_until_up(&self, at_most: Duration) {
+        let mut states = self.state.subscribe();
+        let _ = timeout(at_most, states.wait_for(|state| matches!(state, ConnectionState::Up(..)))).await;
+    }
+
     pub(super) fn is_up(&self) -> bool {
         matches!(*self.state.borrow(), ConnectionState::Up(..))
     }

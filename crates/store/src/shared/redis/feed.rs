@@ -1,6 +1,5 @@
 //! The reader of the message log: one per node, which reads every message that any node has stored.
 
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -12,7 +11,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::bus;
 use super::connection::script;
-use super::log_end::LogEnd;
+use super::log_end::{AcknowledgedEnds, LogEnd, millis};
+use super::read_position::{LogPage, LogRows, ReadPosition, Succession, number, previous};
 use super::server::RedisBackend;
 use crate::Result;
 use crate::shared::messages::{DeliveryQuery, DraftMessage, IncomingMessages, MESSAGE_RETENTION, StoredMessage};
@@ -70,90 +70,22 @@ pub struct MessageFeed {
     /// The position up to which it has read; `None` before the first read.
     read: Option<ReadPosition>,
     /// The ends of posts of this node that are still to be compared with what it reads.
-    acknowledged: Vec<LogEnd>,
+    acknowledged: AcknowledgedEnds,
+    rename: EpochRename,
 }
 
-#[derive(Clone, Debug)]
-struct ReadPosition {
-    /// The id at which reading started.
-    since: MessageId,
-    /// The id up to which everything was read.
-    id: MessageId,
-    /// The end that the log must have if nothing comes after that. Redis may lose messages, or all of its memory, and
-    /// take new ones: only the epoch, the number and the id together tell that this is still the same log.
-    end: LogEnd,
-    /// The time of Redis, in milliseconds, when everything was read.
-    at: u64,
-}
-
-/// What one read returns.
-#[derive(Debug)]
-struct LogPage {
-    end: LogEnd,
-    /// The time of Redis, in milliseconds.
-    now: u64,
-    /// The number of messages in the log.
-    kept: u64,
-    /// The messages that were asked for.
-    rows: LogRows,
-}
-
-/// Messages as Redis returns them: the id, and the names and values of the fields.
-type LogRows = Vec<(String, Vec<Value>)>;
-
-impl LogPage {
-    /// Returns whether the log lacks one of these messages, which it has acknowledged. They are from before this read. Those of
-    /// another epoch do not count: its end was noticed.
-    fn lacks(&self, acknowledged: &[LogEnd]) -> bool {
-        if acknowledged.is_empty() {
-            return false;
-        }
-        let numbered =
-            self.rows.iter().filter_map(|(id, fields)| Some((number(fields)?, id.parse::<MessageId>().ok()?)));
-        let ids: HashMap<u64, MessageId> = numbered.chain([(self.end.number, self.end.last)]).collect();
-        let is_lost = |sent: &LogEnd| {
-            sent.number > self.end.number || ids.get(&sent.number).is_some_and(|there| *there != sent.last)
-        };
-        acknowledged.iter().filter(|sent| sent.epoch == self.end.epoch).any(is_lost)
-    }
-}
-
-impl ReadPosition {
-    /// Returns the position before the first read. When the log is empty, that is its last id, which is the same for
-    /// every node. What was there before the log began is unknown.
-    fn first(page: &LogPage) -> Self {
-        let end = page.end.clone();
-        let oldest = MessageId { at: page.now.saturating_sub(millis(MESSAGE_RETENTION)), step: 0 };
-        let kept_since = if page.kept == 0 { end.last } else { oldest };
-        let since = kept_since.max(end.began());
-        let first = page.rows.first().map(|(_, fields)| number(fields).unwrap_or_default().saturating_sub(1));
-        let number = first.unwrap_or(end.number);
-        Self { since, id: since.max(end.last), end: LogEnd { number, ..end }, at: page.now }
-    }
-
-    /// Moves to the next message. Returns whether none is missing before it.
-    fn advance(&mut self, id: MessageId, number: Option<u64>) -> bool {
-        let is_next = number == Some(self.end.number.saturating_add(1));
-        (self.id, self.end.last) = (id, id);
-        self.end.number = number.unwrap_or(self.end.number);
-        is_next
-    }
-
-    /// Moves to the end of a log that did not continue from here, and returns the new position. It is after every id that
-    /// a client can have from the log before, so that no client resumes as if it had missed nothing. A message that gets
-    /// an earlier id later, by a clock that is behind, is not read; it changes the end of the log and is noticed as well.
-    fn skip_to(&mut self, page: &LogPage) -> MessageId {
-        let now = MessageId { at: page.now, step: 0 }.before();
-        let read = if self.id == page.end.last { self.id } else { self.id.next(0) };
-        self.id = read.max(page.end.last).max(now);
-        self.end = page.end.clone();
-        self.id
-    }
+/// Whether the log must get another epoch, because this node has noticed a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EpochRename {
+    NotDue,
+    Due,
+    /// It failed, and is tried again at the next read. A warning was logged.
+    Failed,
 }
 
 impl MessageFeed {
     pub(super) fn new(server: Arc<RedisBackend>, log: String) -> Self {
-        Self { server, log, read: None, acknowledged: Vec::new() }
+        Self { server, log, read: None, acknowledged: AcknowledgedEnds::default(), rename: EpochRename::NotDue }
     }
 
     /// Waits for messages that this node has not read. Retries after a failure.
@@ -182,10 +114,9 @@ impl MessageFeed {
         let mut is_lost = page.lacks(&self.acknowledged);
         for (id, fields) in &page.rows {
             let Ok(id) = id.parse::<MessageId>() else { continue };
-            let number = number(fields);
-            // It has the number of a message that was read.
-            is_lost |= number.is_some_and(|number| number <= read.end.number);
-            if !read.advance(id, number) {
+            let succession = read.advance(id, number(fields), previous(fields));
+            is_lost |= succession == Succession::Replaced;
+            if succession != Succession::Next {
                 arrived.gap = Some(id.before());
             }
             if let Some(record) = self.opened(fields) {
@@ -197,25 +128,48 @@ impl MessageFeed {
             arrived.gap = Some(read.id);
         }
         if is_lost || is_whole && read.end != page.end {
-            // Otherwise the other nodes notice it as well.
-            let is_unnoticed = page.end.named_at() <= read.end.named_at();
+            // After another name of the log, the other nodes notice it as well.
+            let is_noticed = page.end.named_at() > read.end.named_at();
+            self.rename = if is_noticed { EpochRename::NotDue } else { EpochRename::Due };
             arrived.gap = Some(if is_whole { read.skip_to(&page) } else { read.id });
-            if is_unnoticed {
-                read.end.epoch = self.rename(&page.end, read.id).await?;
-            }
+            // This loss is noticed, whether or not the log gets another name now.
+            self.acknowledged = AcknowledgedEnds::default();
+        }
+        if self.rename != EpochRename::NotDue {
+            self.rename_log(&page.end, &mut read).await;
         }
         if is_whole {
             // Clients start after this. A later message with an earlier id changes the end of the log and is noticed.
             read.id = read.id.max(read.since);
             read.at = page.now;
         }
-        self.acknowledged.retain(|sent| sent.epoch == read.end.epoch && sent.number > read.end.number);
+        self.acknowledged.keep_after(&read.end);
         self.read = Some(read);
         Ok(arrived)
     }
 
-    /// Gives the log another epoch, which is after `read` and after the present one. Returns the epoch that it has now.
-    async fn rename(&self, end: &LogEnd, read: MessageId) -> Result<String> {
+    /// Gives the log another epoch. If that fails, for example because Redis is full, this node goes on with what it has read and
+    /// tries again at its next read.
+    async fn rename_log(&mut self, end: &LogEnd, read: &mut ReadPosition) {
+        match self.renamed(end, read.id).await {
+            Ok(epoch) => {
+                read.end.epoch = epoch;
+                self.rename = EpochRename::NotDue;
+            }
+            Err(error) if self.rename == EpochRename::Due => {
+                tracing::warn!(
+                    %error,
+                    "messages in Redis were lost, and the other nodes cannot be told: Redis does not store another epoch of the \
+                     message log; trying again"
+                );
+                self.rename = EpochRename::Failed;
+            }
+            Err(error) => tracing::debug!(%error, "cannot store another epoch of the message log"),
+        }
+    }
+
+    /// Stores an epoch that is after `read` and after the present one. Returns the epoch that the log has now.
+    async fn renamed(&self, end: &LogEnd, read: MessageId) -> Result<String> {
         let mut rename = script(RENAME_SCRIPT, &log_end(&self.log));
         let after = read.at.max(end.named_at()).saturating_add(1);
         rename.arg(&end.epoch).arg(after).arg(&self.server.node);
@@ -270,80 +224,7 @@ impl MessageFeed {
     }
 }
 
-fn number(fields: &[Value]) -> Option<u64> {
-    let [_, Value::BulkString(number), ..] = fields else { return None };
-    std::str::from_utf8(number).ok()?.parse().ok()
-}
-
 /// Returns the key that permanently holds the end of the log.
 pub(super) fn log_end(log: &str) -> String {
     format!("{log}:end")
-}
-
-pub(super) fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: u64 = 1_800_000_000_000;
-
-    fn id(at: u64, step: u64) -> MessageId {
-        MessageId { at, step }
-    }
-
-    /// A page of a log that began at `began`, with these messages.
-    fn page(began: u64, end: (u64, MessageId), kept: u64, rows: &[(u64, MessageId)]) -> LogPage {
-        let field = |text: &str| Value::BulkString(text.as_bytes().to_vec());
-        let fields = |number: u64| vec![field("n"), field(&number.to_string()), field("m"), field("")];
-        let rows = rows.iter().map(|(number, id)| (id.to_string(), fields(*number))).collect();
-        let end = LogEnd { epoch: format!("{began}-{NOW}-node"), number: end.0, last: end.1 };
-        LogPage { end, now: NOW, kept, rows }
-    }
-
-    #[test]
-    fn a_node_starts_after_the_beginning_of_the_log() {
-        let began = id(NOW - 5_001, u64::MAX);
-        let empty = ReadPosition::first(&page(NOW - 5_000, (0, id(0, 0)), 0, &[]));
-        assert_eq!((empty.since, empty.id, empty.end.number), (began, began, 0));
-        let last = id(NOW - 3_000, 1);
-        let trimmed = ReadPosition::first(&page(NOW - 5_000, (7, last), 0, &[]));
-        assert_eq!((trimmed.since, trimmed.id, trimmed.end.number), (last, last, 7));
-        let filled = page(NOW - 5_000, (7, last), 2, &[(6, id(NOW - 4_000, 0)), (7, last)]);
-        let mut filled = (ReadPosition::first(&filled), filled);
-        assert_eq!((filled.0.since, filled.0.end.number), (began, 5));
-        assert!(filled.0.advance(id(NOW - 4_000, 0), Some(6)) && filled.0.advance(last, Some(7)));
-        assert_eq!(filled.0.end, filled.1.end);
-        // A log that nodes without epochs have begun.
-        let older = ReadPosition::first(&page(0, (7, last), 9, &[]));
-        assert_eq!((older.since, older.id), (id(NOW - 120_000, 0), last));
-    }
-
-    #[test]
-    fn a_missing_number_and_another_log_are_noticed() {
-        let last = id(NOW - 9, 0);
-        let mut read = ReadPosition::first(&page(NOW - 50, (1, last), 0, &[]));
-        assert!(!read.clone().advance(id(NOW - 5, 0), Some(3)) && !read.clone().advance(id(NOW - 5, 0), None));
-        assert!(read.clone().advance(id(NOW - 5, 0), Some(2)));
-        // The same message in a log with another name, and another message with the same number.
-        assert_ne!(read.end, page(NOW - 40, (1, last), 0, &[]).end);
-        let behind = page(NOW - 50, (1, id(NOW - 10, 0)), 1, &[]);
-        assert_ne!(read.end, behind.end);
-        assert_eq!(read.skip_to(&behind), id(NOW - 1, u64::MAX));
-        assert_eq!((read.id, &read.end), (id(NOW - 1, u64::MAX), &behind.end));
-    }
-
-    /// The clock of a server that has become master may be behind, and the same millisecond may not be over.
-    #[test]
-    fn the_position_after_a_loss_is_after_what_clients_have_and_not_after_what_comes() {
-        let ahead = id(NOW + 9_000, 4);
-        let mut read = ReadPosition::first(&page(NOW - 50, (1, ahead), 0, &[]));
-        assert_eq!(read.skip_to(&page(NOW - 50, (1, id(NOW, 0)), 1, &[])), id(NOW + 9_000, 5));
-        let mut read = ReadPosition::first(&page(NOW - 50, (0, id(0, 0)), 0, &[]));
-        let lost = page(NOW - 1, (1, id(NOW, 2)), 1, &[(1, id(NOW, 2))]);
-        assert!(read.advance(id(NOW, 2), Some(1)) && read.end != lost.end);
-        assert_eq!(read.skip_to(&lost), id(NOW, 2), "the next message is {NOW}-3");
-    }
 }

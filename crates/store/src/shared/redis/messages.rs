@@ -8,8 +8,8 @@ use deskpass_core::{Digest, Message, MessageId, StreamProgress, Timestamp};
 use redis::{Cmd, cmd};
 use tokio::time::Instant;
 
-use super::feed::{MessageFeed, SealedMessage, log_end, millis};
-use super::log_end::LogEnd;
+use super::feed::{MessageFeed, SealedMessage, log_end};
+use super::log_end::{LogEnd, millis};
 use super::server::RedisBackend;
 use crate::shared::messages::{
     DraftMessage, MESSAGE_RETENTION, PostOutcome, RejectedMessage, STREAM_IDLE_TIMEOUT, check_streams, stream_of,
@@ -17,9 +17,9 @@ use crate::shared::messages::{
 use crate::{Result, StoreError};
 
 /// Stores messages, provided that the streams have the expected progress. Messages are numbered, so that readers notice
-/// a missing one, and the log has an epoch (see the feed). Then notifies every node and trims by age, count and size; the
-/// messages stay stored when that fails. Returns the epoch, the number of the last message and the ids, separated by
-/// spaces.
+/// a missing one (`n`), and have the id of the message before (`p`), so that readers notice another one in its place. The log
+/// has an epoch (see the feed). Then notifies every node and trims by age, count and size; the messages stay stored when that
+/// fails. Returns the epoch, the number of the last message and the ids, separated by spaces.
 ///
 /// In a cluster, the client library sends a command again when the connection is lost, although it may have run. So the
 /// answer is kept for a minute under a key of this post, and the second run only returns it.
@@ -31,15 +31,16 @@ const POST_SCRIPT: &str = "local stored = redis.call('GET', KEYS[3]) \
         if (redis.call('GET', KEYS[i + 3]) or '') ~= ARGV[3 * i + 1] then return false end end \
     local ids, kept, count, time = {}, tonumber(ARGV[2]), #ARGV - first + 1, redis.call('TIME') \
     local now = time[1] * 1000 + math.floor(time[2] / 1000) \
-    local log = redis.call('HMGET', KEYS[2], 'epoch', 'number') \
+    local log = redis.call('HMGET', KEYS[2], 'epoch', 'number', 'last') \
     if not log[1] then \
         log[1] = string.format('%.0f-%.0f-%s', log[2] and 0 or now, now, ARGV[3]) \
         redis.call('HSET', KEYS[2], 'epoch', log[1]) end \
-    local number = redis.call('HINCRBY', KEYS[2], 'number', count) - count \
+    local number, last = redis.call('HINCRBY', KEYS[2], 'number', count) - count, log[3] or '0-0' \
     for i = 1, streams do redis.call('SET', KEYS[i + 3], ARGV[3 * i + 2], 'PX', ARGV[3 * i + 3]) end \
     for i = first, #ARGV do number = number + 1 \
-        ids[#ids + 1] = redis.call('XADD', KEYS[1], 'MAXLEN', '~', 100000, '*', 'n', number, 'm', ARGV[i]) end \
-    redis.call('HSET', KEYS[2], 'last', ids[#ids]) \
+        last = redis.call('XADD', KEYS[1], 'MAXLEN', '~', 100000, '*', 'n', number, 'p', last, 'm', ARGV[i]) \
+        ids[#ids + 1] = last end \
+    redis.call('HSET', KEYS[2], 'last', last) \
     stored = string.format('%s %.0f %s', log[1], number, table.concat(ids, ' ')) \
     redis.call('SET', KEYS[3], stored, 'PX', 60000) \
     redis.pcall('PUBLISH', ARGV[1], 'mail') \
@@ -52,9 +53,6 @@ const POST_SCRIPT: &str = "local stored = redis.call('GET', KEYS[3]) \
 
 /// The maximum number of attempts while others write to the same streams.
 const MAX_POST_ATTEMPTS: usize = 16;
-/// The maximum number of posts to remember for the feed, which compares them at each read. A process without one has no use
-/// for them.
-const MAX_ACKNOWLEDGED: usize = 1_000;
 /// How long to wait for the delivery counts of other nodes.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How far the clock of Redis may run ahead of ours.
@@ -166,9 +164,7 @@ impl RedisMessageLog {
         let ids: Vec<MessageId> = words.filter_map(|id| id.parse().ok()).collect();
         if let (Ok(number), Some(last)) = (number.parse(), ids.last()) {
             let mut acknowledged = self.server.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
-            if acknowledged.len() < MAX_ACKNOWLEDGED {
-                acknowledged.push(LogEnd { epoch: epoch.to_owned(), number, last: *last });
-            }
+            acknowledged.push(LogEnd { epoch: epoch.to_owned(), number, last: *last });
         }
         ids
     }

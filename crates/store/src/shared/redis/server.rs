@@ -16,10 +16,13 @@ use tokio::time::Instant;
 use super::address::RedisAddress;
 use super::bus::{Bus, BusWorker};
 use super::connection::RedisConnection;
-use super::log_end::LogEnd;
+use super::log_end::AcknowledgedEnds;
 use super::peers::Peers;
 use super::warning_throttle::WarningThrottle;
 use crate::{Result, Seal, StoreError, StoreErrorKind, tls};
+
+/// How long a request that tries again waits for another connection. A server that answers is connected to within milliseconds.
+const RECONNECT_WAIT: Duration = Duration::from_millis(500);
 
 /// The lifetime of the key that a probe writes.
 const PROBE_TTL: Duration = Duration::from_secs(1);
@@ -63,7 +66,7 @@ pub(crate) struct RedisBackend {
     /// The time of Redis in milliseconds, and the local time, when messages were last read.
     pub(super) time: Mutex<Option<(u64, Instant)>>,
     /// The ends of this node's posts that Redis has acknowledged and the feed has not compared.
-    pub(super) acknowledged: Mutex<Vec<LogEnd>>,
+    pub(super) acknowledged: Mutex<AcknowledgedEnds>,
     worker: Arc<BusWorker>,
     _tasks: JoinSet<()>,
 }
@@ -123,6 +126,10 @@ impl RedisBackend {
 
     pub(crate) async fn probe(&self) -> Result<()> {
         self.connection.call().await?.ask(&write_check(&self.prefix)).await
+    }
+
+    pub(crate) async fn wait_until_up(&self) {
+        self.connection.wait_until_up(RECONNECT_WAIT).await;
     }
 
     pub(crate) fn is_up(&self) -> bool {
