@@ -237,10 +237,7 @@ async fn serve(
     let (switched, socket_app) = (upgrade_slot.clone(), Arc::clone(&app));
     let context = ConnectionContext { dispatcher, app, peer: peer.ip(), activity, tracker, upgrade_slot, reserve };
     let service = service_fn(move |request| context.clone().answer(request));
-    let mut http = http1::Builder::new();
-    // `TimeoutStream` enforces the timeouts.
-    http.writev(false).header_read_timeout(None).max_headers(MAX_HEAD_FIELDS).max_buf_size(MAX_HEAD_BYTES);
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let mut connection = pin!(http_builder().serve_connection(TokioIo::new(stream), service).with_upgrades());
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => ended,
@@ -263,6 +260,14 @@ async fn serve(
         }
         Err(error) => tracing::debug!(%error, "connection error"),
     }
+}
+
+/// The settings of the HTTP library.
+fn http_builder() -> http1::Builder {
+    let mut http = http1::Builder::new();
+    // `TimeoutStream` enforces the timeouts.
+    http.writev(false).header_read_timeout(None).max_headers(MAX_HEAD_FIELDS).max_buf_size(MAX_HEAD_BYTES);
+    http
 }
 
 /// The newest service.

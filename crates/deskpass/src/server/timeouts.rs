@@ -10,6 +10,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -40,8 +41,8 @@ const RESERVE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A connection whose reads fail after a timeout of the client.
 #[derive(Debug)]
-pub(super) struct TimeoutStream {
-    pub(super) reader: CheckedReader,
+pub(super) struct TimeoutStream<S = TcpStream> {
+    pub(super) reader: CheckedReader<S>,
     timeouts: ConnectionTimeouts,
     activity: ConnectionActivity,
     last_toggles: usize,
@@ -72,9 +73,9 @@ enum ReadWait {
     Head(Option<Instant>),
 }
 
-impl TimeoutStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> TimeoutStream<S> {
     pub(super) fn new(
-        reader: CheckedReader,
+        reader: CheckedReader<S>,
         timeouts: ConnectionTimeouts,
         activity: ConnectionActivity,
         direct: DirectPath,
@@ -199,7 +200,7 @@ impl TimeoutStream {
     }
 }
 
-impl AsyncRead for TimeoutStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for TimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -227,7 +228,7 @@ impl AsyncRead for TimeoutStream {
     }
 }
 
-impl AsyncWrite for TimeoutStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_send_direct(context))?;
         self.library_has_bytes = true;
