@@ -14,6 +14,7 @@ mod people;
 mod periodic;
 mod registry;
 mod reload;
+mod response_body;
 mod statistics;
 mod timeouts;
 mod tls_handshake;
@@ -27,16 +28,13 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::response::Response;
 use deskpass_auth::KeyVerdict;
 use deskpass_core::framing::{MAX_HEAD_BYTES, MAX_HEAD_FIELDS};
-use futures_util::StreamExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, upgrade};
+use hyper::{Request, Response, upgrade};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::oneshot;
@@ -53,6 +51,7 @@ use connections::{ConnectionGuard, Connections};
 use direct_path::DirectPath;
 use periodic::{refresh_certificates, run_periodic_tasks, summarise_refusals, sweep_expired};
 pub use reload::{ReloadError, Reloader, SettingsSource};
+use response_body::ResponseBody;
 use statistics::StatisticsWriter;
 use timeouts::{ConnectionTimeouts, TimeoutStream};
 use tracked_body::TrackedBody;
@@ -187,7 +186,7 @@ struct ConnectionContext {
 
 impl ConnectionContext {
     /// Answers a request.
-    async fn answer(self, mut request: Request<Incoming>) -> Result<Response, Infallible> {
+    async fn answer(self, mut request: Request<Incoming>) -> Result<Response<ResponseBody>, Infallible> {
         let Self { dispatcher, app, peer, activity, tracker, upgrade_slot, reserve } = self;
         activity.toggle();
         // The whole request uses the settings of this moment.
@@ -209,10 +208,10 @@ impl ConnectionContext {
             tracker.switch();
             upgrade_slot.set(upgrade, pending);
             // The connection counts as busy after the upgrade, so the end of the response is not tracked.
-            return Ok(answer);
+            return Ok(answer.map(ResponseBody::untracked));
         }
         tracker.end();
-        Ok(track_response_end(answer, activity))
+        Ok(answer.map(|body| ResponseBody::new(body, activity)))
     }
 }
 
@@ -275,31 +274,6 @@ fn newest(app: &Mutex<CurrentApp>) -> CurrentApp {
     let mut app = app.lock().unwrap_or_else(PoisonError::into_inner);
     app.refresh();
     app.clone()
-}
-
-/// Marks the end of the request: immediately for a complete response, otherwise once the body has been written.
-fn track_response_end(answer: Response, activity: ConnectionActivity) -> Response {
-    if answer.body().size_hint().exact().is_some() {
-        activity.toggle();
-        return answer;
-    }
-    let end = ResponseEnd(activity);
-    answer.map(|body| {
-        Body::from_stream(body.into_data_stream().map(move |piece| {
-            let _until_the_last = &end;
-            piece
-        }))
-    })
-}
-
-/// Marks the end of the request when it is dropped.
-#[derive(Debug)]
-struct ResponseEnd(ConnectionActivity);
-
-impl Drop for ResponseEnd {
-    fn drop(&mut self) {
-        self.0.toggle();
-    }
 }
 
 /// Checks the encryption key at the start: otherwise a changed key would fail only once agents need their passwords.
