@@ -8,13 +8,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
-/// The connection of a client.
+/// The connection of a client. In tests, it may be in memory.
 #[derive(Debug)]
-pub(crate) enum ClientStream {
+pub(crate) enum ClientStream<S = TcpStream> {
     /// Without TLS, usually from a proxy.
-    Plain(TcpStream),
+    Plain(S),
     /// With TLS. On the heap, since it is large and most services have none.
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream<S>>),
 }
 
 impl ClientStream {
@@ -25,14 +25,16 @@ impl ClientStream {
             Self::Tls(stream) => stream.get_ref().0,
         }
     }
+}
 
+impl<S> ClientStream<S> {
     /// Whether written bytes may wait in a buffer of this process until they are flushed.
     pub(crate) fn is_buffered(&self) -> bool {
         matches!(self, Self::Tls(_))
     }
 }
 
-impl AsyncRead for ClientStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for ClientStream<S> {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
@@ -41,7 +43,7 @@ impl AsyncRead for ClientStream {
     }
 }
 
-impl AsyncWrite for ClientStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),

@@ -14,6 +14,7 @@ mod people;
 mod periodic;
 mod registry;
 mod reload;
+mod response_body;
 mod statistics;
 mod timeouts;
 mod tls_handshake;
@@ -27,16 +28,13 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::response::Response;
 use deskpass_auth::KeyVerdict;
 use deskpass_core::framing::{MAX_HEAD_BYTES, MAX_HEAD_FIELDS};
-use futures_util::StreamExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, upgrade};
+use hyper::{Request, Response, upgrade};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::oneshot;
@@ -53,6 +51,7 @@ use connections::{ConnectionGuard, Connections};
 use direct_path::DirectPath;
 use periodic::{refresh_certificates, run_periodic_tasks, summarise_refusals, sweep_expired};
 pub use reload::{ReloadError, Reloader, SettingsSource};
+use response_body::ResponseBody;
 use statistics::StatisticsWriter;
 use timeouts::{ConnectionTimeouts, TimeoutStream};
 use tracked_body::TrackedBody;
@@ -187,7 +186,7 @@ struct ConnectionContext {
 
 impl ConnectionContext {
     /// Answers a request.
-    async fn answer(self, mut request: Request<Incoming>) -> Result<Response, Infallible> {
+    async fn answer(self, mut request: Request<Incoming>) -> Result<Response<ResponseBody>, Infallible> {
         let Self { dispatcher, app, peer, activity, tracker, upgrade_slot, reserve } = self;
         activity.toggle();
         // The whole request uses the settings of this moment.
@@ -209,10 +208,10 @@ impl ConnectionContext {
             tracker.switch();
             upgrade_slot.set(upgrade, pending);
             // The connection counts as busy after the upgrade, so the end of the response is not tracked.
-            return Ok(answer);
+            return Ok(answer.map(ResponseBody::untracked));
         }
         tracker.end();
-        Ok(track_response_end(answer, activity))
+        Ok(answer.map(|body| ResponseBody::new(body, activity)))
     }
 }
 
@@ -237,10 +236,7 @@ async fn serve(
     let (switched, socket_app) = (upgrade_slot.clone(), Arc::clone(&app));
     let context = ConnectionContext { dispatcher, app, peer: peer.ip(), activity, tracker, upgrade_slot, reserve };
     let service = service_fn(move |request| context.clone().answer(request));
-    let mut http = http1::Builder::new();
-    // `TimeoutStream` enforces the timeouts.
-    http.writev(false).header_read_timeout(None).max_headers(MAX_HEAD_FIELDS).max_buf_size(MAX_HEAD_BYTES);
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let mut connection = pin!(http_builder().serve_connection(TokioIo::new(stream), service).with_upgrades());
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => ended,
@@ -265,38 +261,19 @@ async fn serve(
     }
 }
 
+/// The settings of the HTTP library.
+fn http_builder() -> http1::Builder {
+    let mut http = http1::Builder::new();
+    // `TimeoutStream` enforces the timeouts.
+    http.writev(false).header_read_timeout(None).max_headers(MAX_HEAD_FIELDS).max_buf_size(MAX_HEAD_BYTES);
+    http
+}
+
 /// The newest service.
 fn newest(app: &Mutex<CurrentApp>) -> CurrentApp {
     let mut app = app.lock().unwrap_or_else(PoisonError::into_inner);
     app.refresh();
     app.clone()
-}
-
-/// Marks the end of the request: immediately for a complete response, otherwise once the body has been written.
-fn track_response_end(answer: Response, activity: ConnectionActivity) -> Response {
-    // A body with an exact size is in memory, and is never pending: otherwise the connection would count as idle while the service works
-    // on the response. A body that has to wait is made with `Body::from_stream`, which has no exact size.
-    if answer.body().size_hint().exact().is_some() {
-        activity.toggle();
-        return answer;
-    }
-    let end = ResponseEnd(activity);
-    answer.map(|body| {
-        Body::from_stream(body.into_data_stream().map(move |piece| {
-            let _until_the_last = &end;
-            piece
-        }))
-    })
-}
-
-/// Marks the end of the request when it is dropped.
-#[derive(Debug)]
-struct ResponseEnd(ConnectionActivity);
-
-impl Drop for ResponseEnd {
-    fn drop(&mut self) {
-        self.0.toggle();
-    }
 }
 
 /// Checks the encryption key at the start: otherwise a changed key would fail only once agents need their passwords.

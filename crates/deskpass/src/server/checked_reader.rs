@@ -11,7 +11,8 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use deskpass_core::framing::{Framing, FramingError, MalformedHead};
-use tokio::io::{AsyncRead as _, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 
 use crate::client_stream::ClientStream;
 
@@ -62,8 +63,8 @@ impl RequestTracker {
 
 /// The reading half of a connection.
 #[derive(Debug)]
-pub(super) struct CheckedReader {
-    pub(super) stream: ClientStream,
+pub(super) struct CheckedReader<S = TcpStream> {
+    pub(super) stream: ClientStream<S>,
     tracker: RequestTracker,
     framing: Framing,
     /// Received bytes that are not read yet. Usually empty, since most heads arrive complete.
@@ -77,8 +78,8 @@ pub(super) struct CheckedReader {
     read_whole_request: bool,
 }
 
-impl CheckedReader {
-    pub(super) fn new(stream: ClientStream, tracker: RequestTracker) -> Self {
+impl<S: AsyncRead + AsyncWrite + Unpin> CheckedReader<S> {
+    pub(super) fn new(stream: ClientStream<S>, tracker: RequestTracker) -> Self {
         let (framing, buffered) = (Framing::default(), Vec::new());
         Self { stream, tracker, framing, buffered, passed: 0, fault: None, waiting: false, read_whole_request: false }
     }

@@ -1,5 +1,6 @@
 //! The direct path of a connection: frequent requests are answered here, before the HTTP library sees them.
 
+use std::fmt::{self, Debug, Formatter};
 use std::io;
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,36 +8,40 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-use tokio::io::AsyncWrite as _;
+use tokio::io::AsyncWrite;
 
 use crate::app::current::CurrentApp;
-use crate::client_stream::ClientStream;
 use crate::http::Dispatcher;
 
+/// Returns the whole response to a request, or `None` if the HTTP library must have the request.
+type Handler = Box<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send>;
+
 /// What answers the frequent requests of a connection, and the answer that is being sent.
-#[derive(Debug)]
 pub(super) struct DirectPath {
-    dispatcher: Arc<Dispatcher>,
-    app: Arc<Mutex<CurrentApp>>,
-    peer: IpAddr,
-    /// Off on connections of the reserve, which serve health checks only.
-    enabled: bool,
+    handler: Handler,
     response: Vec<u8>,
     sent: usize,
 }
 
 impl DirectPath {
     pub(super) fn new(dispatcher: Arc<Dispatcher>, app: Arc<Mutex<CurrentApp>>, peer: IpAddr, enabled: bool) -> Self {
-        Self { dispatcher, app, peer, enabled, response: Vec::new(), sent: 0 }
+        Self::with(move |request| {
+            // Off on connections of the reserve, which serve health checks only.
+            if !enabled {
+                return None;
+            }
+            let mut app = app.lock().unwrap_or_else(PoisonError::into_inner);
+            dispatcher.answer_directly(app.refresh(), peer, request)
+        })
+    }
+
+    fn with(handler: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + 'static) -> Self {
+        Self { handler: Box::new(handler), response: Vec::new(), sent: 0 }
     }
 
     /// Prepares the answer to a request; `false` if the HTTP library must have the request.
     pub(super) fn answer(&mut self, request: &[u8]) -> bool {
-        if !self.enabled {
-            return false;
-        }
-        let mut app = self.app.lock().unwrap_or_else(PoisonError::into_inner);
-        let answered = || self.dispatcher.answer_directly(app.refresh(), self.peer, request);
+        let answered = || (self.handler)(request);
         // After a panic the ordinary way answers, also with the error.
         let Ok(Some(response)) = catch_unwind(AssertUnwindSafe(answered)) else { return false };
         (self.response, self.sent) = (response, 0);
@@ -54,7 +59,11 @@ impl DirectPath {
     }
 
     /// Sends the answer.
-    pub(super) fn poll_send(&mut self, stream: &mut ClientStream, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(super) fn poll_send(
+        &mut self,
+        stream: &mut (impl AsyncWrite + Unpin),
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
         while let Some(rest) = self.response.get(self.sent..).filter(|rest| !rest.is_empty()) {
             match ready!(Pin::new(&mut *stream).poll_write(context, rest))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -66,3 +75,13 @@ impl DirectPath {
         Poll::Ready(Ok(()))
     }
 }
+
+impl Debug for DirectPath {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("DirectPath").field("sent", &self.sent).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
+mod tests;

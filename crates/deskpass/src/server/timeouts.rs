@@ -10,6 +10,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -40,8 +41,8 @@ const RESERVE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A connection whose reads fail after a timeout of the client.
 #[derive(Debug)]
-pub(super) struct TimeoutStream {
-    pub(super) reader: CheckedReader,
+pub(super) struct TimeoutStream<S = TcpStream> {
+    pub(super) reader: CheckedReader<S>,
     timeouts: ConnectionTimeouts,
     activity: ConnectionActivity,
     last_toggles: usize,
@@ -53,10 +54,7 @@ pub(super) struct TimeoutStream {
     /// Whether the timer will wake the connection's task, which never changes.
     timer_armed: bool,
     direct: DirectPath,
-    /// Whether the HTTP library may have bytes of a response that it has not written: it writes only while it has some, and
-    /// flushes only when it has none.
-    library_has_bytes: bool,
-    /// The number of starts and ends of responses when everything written had last been flushed.
+    /// The number of starts and ends of responses at the last flush. The HTTP library flushes only when its buffer is empty.
     flushed_toggles: usize,
 }
 
@@ -72,9 +70,9 @@ enum ReadWait {
     Head(Option<Instant>),
 }
 
-impl TimeoutStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> TimeoutStream<S> {
     pub(super) fn new(
-        reader: CheckedReader,
+        reader: CheckedReader<S>,
         timeouts: ConnectionTimeouts,
         activity: ConnectionActivity,
         direct: DirectPath,
@@ -93,7 +91,6 @@ impl TimeoutStream {
             timer,
             timer_armed: false,
             direct,
-            library_has_bytes: false,
             flushed_toggles: 0,
         }
     }
@@ -170,8 +167,9 @@ impl TimeoutStream {
     /// HTTP library must be idle: nothing of an earlier response may be in its buffers.
     fn answer_directly(&mut self, buffer: &mut ReadBuf<'_>, before: usize) -> bool {
         let toggles = self.activity.toggles();
-        // A flush can come between the head and the body of a response, whose end is counted before.
-        let is_idle = !self.library_has_bytes && toggles.is_multiple_of(2) && toggles == self.flushed_toggles;
+        // A response ends when all of it is in the library's buffer, and is sent with the first flush after that. A flush before, as
+        // between its head and its body, has counted fewer ends.
+        let is_idle = toggles.is_multiple_of(2) && toggles == self.flushed_toggles;
         let request = buffer.filled().get(before..).unwrap_or_default();
         if !is_idle || !self.reader.has_read_only_request() || !self.direct.answer(request) {
             return false;
@@ -199,7 +197,7 @@ impl TimeoutStream {
     }
 }
 
-impl AsyncRead for TimeoutStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for TimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -227,10 +225,9 @@ impl AsyncRead for TimeoutStream {
     }
 }
 
-impl AsyncWrite for TimeoutStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_send_direct(context))?;
-        self.library_has_bytes = true;
         let written = Pin::new(&mut self.reader.stream).poll_write(context, bytes);
         self.wrote(context, written)
     }
@@ -240,7 +237,7 @@ impl AsyncWrite for TimeoutStream {
         let mut flushed = Pin::new(&mut self.reader.stream).poll_flush(context);
         self.update_phase();
         if matches!(flushed, Poll::Ready(Ok(()))) {
-            (self.library_has_bytes, self.flushed_toggles) = (false, self.last_toggles);
+            self.flushed_toggles = self.last_toggles;
         }
         if self.reader.stream.is_buffered() {
             // TLS accepts bytes that the client does not, and only the flush has to wait for it.
