@@ -1,5 +1,6 @@
 //! Failover of PostgreSQL to its synchronous standby, while the old primary still runs and a node still reaches it.
 
+use std::process::Output;
 use std::time::Duration;
 
 use serde_json::json;
@@ -18,6 +19,13 @@ const HEARTBEAT: Trigger = Trigger::Request(b"pg_logical_emit_message");
 
 /// A transaction that contains it.
 const HEARTBEAT_IN_TRANSACTION: Trigger = Trigger::CommitOf(b"pg_logical_emit_message");
+
+/// The statement, on the connection that reads the journal.
+const HEARTBEAT_OF_READER: Trigger = Trigger::RequestAfter(b"pg_try_advisory_lock_shared", b"pg_logical_emit_message");
+
+/// Heartbeats that wait for the standby. A commit is not cancelled, and may wait there for ever.
+const WAITING_HEARTBEATS: &str =
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query <> 'COMMIT'";
 
 /// The store on two servers, each behind its proxy.
 fn behind(place: &ClusterStore, proxies: [&FaultProxy; 2]) -> ClusterStore {
@@ -74,8 +82,7 @@ async fn a_node_on_the_old_primary_accepts_no_session_that_ended_on_the_new_one(
     new_for_first.mend();
     until("the first node uses the new primary", async || validity(&mut here, &token).await == Some(false)).await;
     until("the first node is ready", async || is_ready(&mut here).await).await;
-    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-    until("nothing waits for the standby that is gone", async || place.query(waiting) == ["0"]).await;
+    until("nothing waits for the standby that is gone", async || place.query(WAITING_HEARTBEATS) == ["0"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -104,6 +111,33 @@ async fn without_its_synchronous_standby_a_primary_is_not_used_until_it_is_told_
     until("reads are answered", async || validity(&mut client, &token).await == Some(true)).await;
 }
 
+/// One heartbeat of the journal reader is late, and no other: the other connections prove their server themselves.
+async fn assert_a_slow_reader_costs_no_request(client: &mut Client, proxy: &FaultProxy) {
+    let delay = Duration::from_secs(2);
+    proxy.once(Fault::Delay(delay), HEARTBEAT_OF_READER).happened().await;
+    let began = Stopwatch::start();
+    while began.elapsed() < delay {
+        let token = client.sign_in("user01").await;
+        assert_eq!(validity(client, &token).await, Some(true));
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// A commit that a node has given up takes effect when the standby has it, and not before: a failover would lose it.
+async fn assert_a_commit_waits_for_the_standby(client: &mut Client, place: &ClusterStore, servers: &Servers) {
+    let (token, sessions) = (client.sign_in("user01").await, "SELECT count(*) FROM session");
+    let before = place.query(sessions);
+    servers.order("pause standby");
+    client.logout(&token).await.refused(503, 1005);
+    until("reads are refused", async || validity(client, &token).await.is_none()).await;
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query = 'COMMIT'";
+    assert_ne!(place.query(waiting), ["0"]);
+    assert_eq!(place.query(sessions), before, "the standby has not confirmed the logout");
+    servers.order("resume standby");
+    until("the logout takes effect", async || validity(client, &token).await == Some(false)).await;
+    assert_ne!(place.query(sessions), before);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_standby_that_is_slow_for_a_moment_costs_no_connection() {
     let servers = Servers::replicated();
@@ -122,28 +156,41 @@ async fn a_standby_that_is_slow_for_a_moment_costs_no_connection() {
     let reader = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock'";
     let before = place.query(reader);
     assert_eq!(before.len(), 1);
+    assert_a_slow_reader_costs_no_request(&mut client, &proxy).await;
     servers.order("pause standby");
     until("reads are refused", async || validity(&mut client, &token).await.is_none()).await;
     servers.order("resume standby");
     until("reads are answered", async || validity(&mut client, &token).await == Some(true)).await;
     assert_eq!(place.query(reader), before, "the journal is read on the same connection");
+    assert_a_commit_waits_for_the_standby(&mut client, &place, &servers).await;
 }
 
-/// Its first commit would wait for ever, with the tables locked.
-#[test]
-fn without_its_synchronous_standby_a_primary_is_not_migrated() {
-    let servers = Servers::replicated();
-    let place = servers.place();
-    // For the primary, the standby is gone.
-    servers.promote_standby();
+fn migrate(place: &ClusterStore) -> Output {
     let mut migrate = binary();
     migrate.args(["migrate", "--dev"]).current_dir(std::env::temp_dir());
     with_settings(&mut migrate, place.settings());
-    let output = finished(&mut migrate);
-    let why = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && why.contains("the server does not confirm commits"), "{output:?}");
-    let tables = "SELECT count(*) FROM pg_tables WHERE tablename = 'migration'";
-    assert_eq!(place.query(tables), ["0"], "nothing was begun");
+    finished(&mut migrate)
+}
+
+/// Its first commit would wait for ever, with the tables locked. Tables that seem to be up to date may be those of a deposed server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_its_synchronous_standby_a_primary_is_not_migrated() {
+    let servers = Servers::replicated();
+    let [empty, migrated] = [servers.place(), servers.place()];
+    assert!(migrate(&migrated).status.success());
+    // For the primary, the standby is gone.
+    servers.promote_standby();
+    let outputs = std::thread::scope(|scope| {
+        let attempts = [&empty, &migrated].map(|place| scope.spawn(move || migrate(place)));
+        attempts.map(|attempt| attempt.join().unwrap())
+    });
+    for output in outputs {
+        let why = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && why.contains("the server does not confirm commits"), "{output:?}");
+    }
+    let tables = "SELECT count(*) FROM pg_tables WHERE tablename = 'migration' AND schemaname = current_schema()";
+    assert_eq!(empty.query(tables), ["0"], "nothing was begun");
+    until("nothing waits for the standby", async || empty.query(WAITING_HEARTBEATS) == ["0"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,7 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use deskpass::config::Settings;
 use deskpass_core::{EncryptionKeys, KeyBytes, key_id};
 use deskpass_store::{
-    ChainKeys, KeyForgetting, KeySwitch, Location, LogVerdict, Mode, PostgresSettings, Receipt, verify_log,
+    ChainKeys, KeyForgetting, KeySwitch, Location, LogVerdict, LogVerification, Mode, PostgresSettings, Receipt,
+    verify_log,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -52,9 +53,9 @@ async fn verified(app: &TestApp, keys: &[KeyBytes], receipt: Option<&Receipt>) -
         StoreBackend::Embedded => Location::Embedded(app.database().parent().unwrap().to_owned()),
         StoreBackend::ScaledOut => postgres(app.cluster_store()),
     };
-    let keys = EncryptionKeys::new(keys[0], keys[1..].iter().copied());
-    let verdict =
-        verify_log(&location, Mode::Development, &ChainKeys::new(&keys), |_| true, receipt, |_, _| {}).await.unwrap();
+    let keys = ChainKeys::new(&EncryptionKeys::new(keys[0], keys[1..].iter().copied()));
+    let verification = LogVerification::new(&location, Mode::Development, &keys, |_| true);
+    let verdict = verify_log(LogVerification { receipt, ..verification }).await.unwrap();
     assert!(verdict.faults.is_empty() && verdict.fitting == verdict.rows, "{verdict:?}");
     verdict
 }
@@ -265,6 +266,7 @@ async fn nodes_with_both_keys_in_either_order_are_one_service() {
     let refused = lost.post("/api/dev/login", &[], &json!({ "employee_id": "user01" })).await;
     assert_eq!(refused.status, 503, "{refused:?}");
     let keys = ChainKeys::new(&EncryptionKeys::one(NEW));
-    let verdict = verify_log(&postgres(&place), Mode::Development, &keys, |_| true, None, |_, _| {}).await.unwrap();
+    let location = postgres(&place);
+    let verdict = verify_log(LogVerification::new(&location, Mode::Development, &keys, |_| true)).await.unwrap();
     assert!(verdict.faults.is_empty(), "{verdict:?}");
 }

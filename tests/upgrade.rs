@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use deskpass::config::Settings;
 use deskpass_core::{Clock, Timestamp};
-use deskpass_store::{Location, Mode, PostgresSettings, Receipt, verify_log};
+use deskpass_store::{Location, LogVerification, Mode, PostgresSettings, Receipt, verify_log};
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
@@ -121,7 +121,8 @@ on_every_store! {
         };
         let receipt = Receipt::parse(holdings.text("/receipt")).unwrap();
         let keys = &app.auth().chain_keys;
-        let verdict = verify_log(&location, Mode::Production, keys, |_| true, Some(&receipt), |_, _| {}).await.unwrap();
+        let verification = LogVerification::new(&location, Mode::Production, keys, |_| true);
+        let verdict = verify_log(LogVerification { receipt: Some(&receipt), ..verification }).await.unwrap();
         assert!(verdict.faults.is_empty() && verdict.rows >= 18, "{verdict:?}");
     }
 }

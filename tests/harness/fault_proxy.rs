@@ -38,6 +38,8 @@ pub(crate) enum Fault {
 pub(crate) enum Trigger {
     /// A request contains these bytes.
     Request(&'static [u8]),
+    /// The same, on a connection on which the client has sent the first bytes before.
+    RequestAfter(&'static [u8], &'static [u8]),
     /// A transaction of PostgreSQL, in which the client has sent these bytes, is being committed.
     CommitOf(&'static [u8]),
 }
@@ -282,6 +284,7 @@ fn is_triggered(trigger: Trigger, transcript: &[u8], fresh: usize) -> bool {
     };
     match trigger {
         Trigger::Request(needle) => ends_now(needle),
+        Trigger::RequestAfter(before, needle) => ends_now(needle) && last_position(transcript, before).is_some(),
         Trigger::CommitOf(needle) => {
             let began = last_position(transcript, b"BEGIN").unwrap_or(0);
             ends_now(COMMIT) && last_position(&transcript[began..], needle).is_some()

@@ -65,6 +65,8 @@ async fn a_commit_counts_with_what_its_transaction_has_sent() {
     assert!(!is_triggered(Trigger::CommitOf(b"oauth2"), transcript.as_bytes(), fresh));
     assert!(!is_triggered(Trigger::CommitOf(b"bind"), format!("{transcript} more").as_bytes(), 5));
     assert!(is_triggered(Trigger::Request(b"split"), b"a split", 2));
+    assert!(is_triggered(Trigger::RequestAfter(b"lock", b"beat"), b"a lock, a beat", 4));
+    assert!(!is_triggered(Trigger::RequestAfter(b"lock", b"beat"), b"another beat", 4));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::process::Command;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deskpass_core::{EncryptionKeys, Entropy, KeyBytes};
-use deskpass_store::{ChainKeys, Location, Mode, Seal, verify_log};
+use deskpass_store::{ChainKeys, Location, LogVerification, Mode, Seal, verify_log};
 use serde_json::Value;
 
 use super::{key_list, postgres};
@@ -91,7 +91,8 @@ impl Data {
             assert_eq!(opened.as_deref(), Some(&SEED[..]), "{name}");
         }
         let keys = ChainKeys::new(&EncryptionKeys::new(keys[0], keys[1..].iter().copied()));
-        let verdict = verify_log(&self.location(), Mode::Development, &keys, |_| true, None, |_, _| {}).await.unwrap();
+        let location = self.location();
+        let verdict = verify_log(LogVerification::new(&location, Mode::Development, &keys, |_| true)).await.unwrap();
         assert!(verdict.faults.is_empty(), "{verdict:?}");
     }
 }

@@ -79,8 +79,8 @@ pub use if_cached::if_cached;
 pub use links::IdentityLink;
 pub use login_log::{
     AuditEvent, ChainKeys, InvalidReceipt, KeyCheckState, KeyForgetting, KeyState, KeySwitch, KnownKeys, LogEntry,
-    LogFault, LogFaultKind, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log,
-    key_check_state, read_key_state, read_log, verify_log, verify_log_in_batches,
+    LogFault, LogFaultKind, LogFilter, LogPage, LogRow, LogVerdict, LogVerification, Receipt, VerifyError,
+    is_key_of_log, key_check_state, read_key_state, read_log, verify_log,
 };
 #[doc(hidden)]
 pub use login_log::{ChainBuilder, ChainPlace};

@@ -34,4 +34,4 @@ pub(crate) use page::{find_row, first_id_at, page_statements, read_page};
 pub(crate) use plans::{pruning_statements, reading_statements};
 pub use receipt::{InvalidReceipt, Receipt};
 pub use row::LogRow;
-pub use verify::{LogFault, LogFaultKind, LogVerdict, VerifyError, verify_log, verify_log_in_batches};
+pub use verify::{LogFault, LogFaultKind, LogVerdict, LogVerification, VerifyError, verify_log};

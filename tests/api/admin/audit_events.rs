@@ -5,7 +5,7 @@ mod administration;
 use std::collections::HashSet;
 
 use deskpass_core::{AllowLists, EmployeeKey, Role, Roles};
-use deskpass_store::{Location, LogVerdict, Mode, PostgresSettings, verify_log};
+use deskpass_store::{Location, LogVerdict, LogVerification, Mode, PostgresSettings, verify_log};
 use serde_json::{Value, json};
 
 use crate::harness::{Client, Device, PASSWORD, StoreBackend, TestApp, fragment, location, request, settings};
@@ -356,5 +356,6 @@ async fn verdict(app: &TestApp) -> LogVerdict {
         StoreBackend::Embedded => Location::Embedded(app.database().parent().unwrap().to_owned()),
         StoreBackend::ScaledOut => Location::Postgres(PostgresSettings::new(app.cluster_store().store.clone())),
     };
-    verify_log(&location, Mode::Development, &app.auth().chain_keys, |_| true, None, |_, _| {}).await.unwrap()
+    let keys = &app.auth().chain_keys;
+    verify_log(LogVerification::new(&location, Mode::Development, keys, |_| true)).await.unwrap()
 }

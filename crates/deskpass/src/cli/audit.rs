@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use deskpass_core::{Clock, Timestamp};
-use deskpass_store::{ChainKeys, DirectReadError, OpenError, Receipt, VerifyError, verify_log};
+use deskpass_store::{ChainKeys, DirectReadError, LogVerification, OpenError, Receipt, VerifyError, verify_log};
 
 use super::{CliError, CommonArgs, require_database, runtime};
 use crate::app::storage::{location, mode};
@@ -76,8 +76,12 @@ impl Verify {
         let candidates = keys.clone();
         let knows = move |check: &str| candidates.matches_check(check);
         let (place, mode) = (location(&settings), mode(&settings));
-        let verified = verify_log(&place, mode, &keys, knows, receipt.as_ref(), meter());
-        let verdict = runtime()?.block_on(verified).map_err(|error| refusal(&error, &settings))?;
+        let verification = LogVerification {
+            receipt: receipt.as_ref(),
+            progress: Box::new(meter()),
+            ..LogVerification::new(&place, mode, &keys, knows)
+        };
+        let verdict = runtime()?.block_on(verify_log(verification)).map_err(|error| refusal(&error, &settings))?;
         // The exit code is set even if the reader closed the pipe.
         let _ = io::stdout().write_all(report::render(&verdict, receipt.is_some()).as_bytes());
         if verdict.faults.is_empty() { Ok(()) } else { Err("the audit log failed verification".into()) }

@@ -12,7 +12,7 @@ pub use files::newest_version;
 pub use version::SchemaFit;
 pub(crate) use version::{require_known_version, schema_fit, schema_version};
 
-use super::postgres::commit_migration;
+use super::postgres::commit_maintenance;
 use super::{Mode, OpenError, Sql, Tx};
 use crate::login_log::{begin_chains, is_other_key};
 use crate::{ChainKeys, Result, StoreError};
@@ -200,7 +200,7 @@ fn begin(sql: &Sql<'_>) -> Result<()> {
 fn commit(sql: &Sql<'_>) -> Result<()> {
     match sql {
         Sql::Sqlite(_) => sql.batch("COMMIT"),
-        Sql::Postgres(connection) => commit_migration(connection),
+        Sql::Postgres(connection) => commit_maintenance(connection),
     }
 }
 

@@ -3,6 +3,9 @@
 mod address;
 mod connection;
 mod dedicated;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod fake_server;
 mod inspect;
 mod journal;
 mod journal_position;
@@ -26,7 +29,7 @@ pub(super) use dedicated::{display_name, with_connection, with_migrated_connecti
 pub use inspect::{PostgresStatus, inspect_postgres};
 pub(crate) use journal::statements as journal_statements;
 pub(super) use journal::{probe_write, sweep, write as write_journal};
-pub(super) use maintenance::commit_migration;
+pub(super) use maintenance::commit_maintenance;
 pub(super) use node_lock::lock_out_nodes;
 
 use super::erased::{ReadWork, WriteWork};

@@ -46,7 +46,7 @@ pub async fn restart_log(
                      LOCK TABLE log_chain, login_log IN SHARE ROW EXCLUSIVE MODE",
                 )?;
                 let restarted = restart(&Tx::new(Sql::Postgres(connection)), &entry, now, same_key)?;
-                connection.batch("COMMIT").map_err(StoreError::with_unknown_outcome)?;
+                postgres::commit_maintenance(connection).map_err(StoreError::with_unknown_outcome)?;
                 Ok(restarted)
             };
             let done = postgres::with_migrated_connection(server, mode, now, work).await?;

@@ -73,32 +73,51 @@ pub enum VerifyError {
     Receipt(InvalidReceipt),
 }
 
-/// Reads the whole log next to the running service and checks every chain; `knows` returns whether the stored text by
-/// which the key is checked was sealed with one of these keys. `progress` is called with the number of rows so far and of all rows,
-/// between two snapshots. Each snapshot reads which key is current, since it may be replaced meanwhile.
-pub async fn verify_log(
-    location: &Location,
-    mode: Mode,
-    keys: &ChainKeys,
-    knows: impl Fn(&str) -> bool + Send + 'static,
-    receipt: Option<&Receipt>,
-    progress: impl FnMut(u64, u64) + Send + 'static,
-) -> Result<LogVerdict, VerifyError> {
-    verify_log_in_batches(location, mode, keys, knows, receipt, progress, BATCH_ROWS).await
+/// The log to verify, and what it is verified with.
+pub struct LogVerification<'a> {
+    /// Where the log is.
+    pub location: &'a Location,
+    /// The mode of the data.
+    pub mode: Mode,
+    /// The keys that the log may be written with.
+    pub keys: &'a ChainKeys,
+    /// Returns whether the stored text by which the key is checked was sealed with one of these keys.
+    pub knows: Box<dyn Fn(&str) -> bool + Send>,
+    /// The receipt of an earlier verification.
+    pub receipt: Option<&'a Receipt>,
+    /// Called with the number of rows so far and of all rows, between two snapshots.
+    pub progress: Box<dyn FnMut(u64, u64) + Send>,
+    /// The number of rows that one snapshot reads. Tests choose it.
+    #[doc(hidden)]
+    pub batch_rows: i64,
 }
 
-/// Does the same with this many rows in each snapshot, for tests.
-#[doc(hidden)]
-pub async fn verify_log_in_batches(
-    location: &Location,
-    mode: Mode,
-    keys: &ChainKeys,
-    knows: impl Fn(&str) -> bool + Send + 'static,
-    receipt: Option<&Receipt>,
-    progress: impl FnMut(u64, u64) + Send + 'static,
-    batch_rows: i64,
-) -> Result<LogVerdict, VerifyError> {
-    let (keys, receipt, mut progress) = (keys.clone(), receipt.cloned(), progress);
+impl<'a> LogVerification<'a> {
+    /// A verification without a receipt that reports no progress.
+    #[must_use]
+    pub fn new(
+        location: &'a Location,
+        mode: Mode,
+        keys: &'a ChainKeys,
+        knows: impl Fn(&str) -> bool + Send + 'static,
+    ) -> Self {
+        Self {
+            location,
+            mode,
+            keys,
+            knows: Box::new(knows),
+            receipt: None,
+            progress: Box::new(|_, _| {}),
+            batch_rows: BATCH_ROWS,
+        }
+    }
+}
+
+/// Reads the whole log next to the running service and checks every chain. Each snapshot reads which key is current, since it may be
+/// replaced meanwhile.
+pub async fn verify_log(verification: LogVerification<'_>) -> Result<LogVerdict, VerifyError> {
+    let LogVerification { location, mode, keys, knows, receipt, mut progress, batch_rows } = verification;
+    let (keys, receipt) = (keys.clone(), receipt.cloned());
     let verdict = read_directly(location, mode, move |sql| {
         if in_snapshot(sql, |sql| is_wrong_key(sql, &keys, &knows))? {
             return Ok(Err(VerifyError::WrongKey));

@@ -4,8 +4,9 @@ use std::io::Cursor;
 
 use deskpass_core::{Digest, EmployeeKey, Role};
 use deskpass_store::{
-    AuditEvent, BackupSettings, Chore, DataPlatform, EndedByRestore, Location, LogEntry, Mode, RestoreError,
-    RestoreSettings, RestoredSessions, Store, backup, newest_version, read_data_platform, restore, verify_log,
+    AuditEvent, BackupSettings, Chore, DataPlatform, EndedByRestore, Location, LogEntry, LogVerification, Mode,
+    RestoreError, RestoreSettings, RestoredSessions, Store, backup, newest_version, read_data_platform, restore,
+    verify_log,
 };
 
 use crate::log::fixture::{Fixture, at, key, on_every_store};
@@ -60,8 +61,9 @@ on_every_store! {
                 Err(RestoreError::Mode { .. })
             ));
             assert_eq!(restored(fixture, &file, &place, Mode::Development).await.unwrap(), EndedByRestore::default());
-            let verdict = verify_log(&place, Mode::Development, &key(), |check| check == "ours", None, |_, _| {}).await;
-            assert_eq!(verdict.unwrap().faults.len(), 0, "{place:?}");
+            let keys = key();
+            let verification = LogVerification::new(&place, Mode::Development, &keys, |check| check == "ours");
+            assert_eq!(verify_log(verification).await.unwrap().faults.len(), 0, "{place:?}");
             assert!(restored(fixture, &file, &place, Mode::Development).await.is_err(), "it is not empty any more");
         }
     }

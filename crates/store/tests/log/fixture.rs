@@ -8,8 +8,8 @@ use deskpass_core::{
     Roles, Timestamp, UserAgent,
 };
 use deskpass_store::{
-    AuditEvent, ChainKeys, ChangeAuthor, KeySwitch, Location, LogEntry, LogFault, LogFaultKind, LogVerdict, Mode,
-    NewEmployee, Receipt, Store, VerifyError, verify_log_in_batches,
+    AuditEvent, ChainKeys, ChangeAuthor, KeySwitch, Location, LogEntry, LogFault, LogFaultKind, LogVerdict,
+    LogVerification, Mode, NewEmployee, Receipt, Store, VerifyError, verify_log,
 };
 use rusqlite::types::ValueRef;
 use tempfile::TempDir;
@@ -190,7 +190,8 @@ impl Fixture {
     ) -> Result<LogVerdict, VerifyError> {
         let [whole, by_row] = [5_000, 1].map(|rows| {
             let ours = |check: &str| check == "ours";
-            verify_log_in_batches(&self.location, Mode::Development, key, ours, receipt, |_, _| {}, rows)
+            let verification = LogVerification::new(&self.location, Mode::Development, key, ours);
+            verify_log(LogVerification { receipt, batch_rows: rows, ..verification })
         });
         let (whole, by_row) = (whole.await, by_row.await);
         if let (Ok(whole), Ok(by_row)) = (&whole, &by_row) {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use deskpass_core::EncryptionKeys;
 use deskpass_store::{
-    AuditEvent, ChainKeys, Location, LogEntry, LogFaultKind, LogVerdict, Mode, Receipt, Store, verify_log_in_batches,
+    AuditEvent, ChainKeys, Location, LogEntry, LogFaultKind, LogVerdict, LogVerification, Mode, Receipt, Store,
+    verify_log,
 };
 use tokio::runtime::Handle;
 
@@ -20,8 +21,13 @@ async fn verify(
     receipt: Option<&Receipt>,
     mut between: impl FnMut() + Send + 'static,
 ) -> LogVerdict {
-    let (ours, progress) = (|check: &str| check == "ours", move |_, _| between());
-    verify_log_in_batches(location, Mode::Development, keys, ours, receipt, progress, 3).await.unwrap()
+    let verification = LogVerification {
+        receipt,
+        progress: Box::new(move |_, _| between()),
+        batch_rows: 3,
+        ..LogVerification::new(location, Mode::Development, keys, |check| check == "ours")
+    };
+    verify_log(verification).await.unwrap()
 }
 
 /// The same database; its connections have a name in PostgreSQL.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustls::{ClientConfig, RootCertStore};
@@ -13,10 +13,13 @@ use tokio_postgres::{CancelToken, Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresSettings;
+use super::primary_proof::SharedProof;
 use crate::{OpenError, Result, StoreError, tls};
 
 /// The connect timeout per server when there are several, short enough to try all before the caller gives up.
 const PER_SERVER_TIMEOUT: Duration = Duration::from_millis(600);
+/// The timeout of a request to cancel a statement. A server that is gone would not answer.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
 pub(super) struct PostgresAddress {
@@ -26,10 +29,7 @@ pub(super) struct PostgresAddress {
     preferred: Arc<AtomicUsize>,
     /// The number of servers that the journal reader has used so far.
     generation: Arc<AtomicU64>,
-    /// Whether the server of the journal reader does not confirm commits.
-    unproven: Arc<AtomicBool>,
-    /// Whether commits on the server of the journal reader wait for a standby.
-    pub(super) reader_synchronous: Arc<AtomicBool>,
+    pub(super) proof: Arc<SharedProof>,
     tls: MakeRustlsConnect,
     /// The timeout of a use of the database, and so of connecting when there is one server.
     pub(super) timeout: Duration,
@@ -58,8 +58,7 @@ impl PostgresAddress {
             servers,
             preferred: Arc::default(),
             generation: Arc::default(),
-            unproven: Arc::default(),
-            reader_synchronous: Arc::default(),
+            proof: Arc::default(),
             tls: MakeRustlsConnect::new(client),
             timeout: settings.timeout,
         })
@@ -113,27 +112,20 @@ impl PostgresAddress {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Whether the server of the journal reader does not confirm commits. The reader tries on; other uses fail at once, since each of
-    /// them would only leave a connection behind that waits for the standby.
-    pub(super) fn is_unproven(&self) -> bool {
-        self.unproven.load(Ordering::Acquire)
-    }
-
-    pub(super) fn set_unproven(&self, unproven: bool) {
-        self.unproven.store(unproven, Ordering::Release);
-    }
-
-    /// Asks the server, in the background, to end the statement of a connection that is given up after a timeout. Otherwise it would wait
-    /// on: for a lock, or for a standby, for which no timeout of the server applies.
+    /// Asks the server to end the statement of a connection that is given up after a timeout. Otherwise it would wait on: for a lock,
+    /// or, as a heartbeat does, for a standby, for which no timeout of the server applies.
     ///
-    /// A commit that waits for a standby takes effect when it is cancelled, and the server reports success. So the connection must
-    /// not be read any more.
+    /// Never for a commit that changed something: it takes effect when its wait for a standby is cancelled, and is lost in the next
+    /// failover. The server also reports a cancelled heartbeat as committed, so the connection must not be read any more.
+    pub(super) async fn cancel(&self, statement: &CancelToken) {
+        // Best effort: the server may be gone.
+        drop(timeout(CANCEL_TIMEOUT, statement.cancel_query(self.tls.clone())).await);
+    }
+
+    /// Does the same without waiting for it.
     pub(super) fn cancel_in_background(&self, statement: CancelToken) {
-        let (tls, limit) = (self.tls.clone(), self.timeout);
-        drop(tokio::spawn(async move {
-            // Best effort: the server may be gone.
-            drop(timeout(limit, statement.cancel_query(tls)).await);
-        }));
+        let address = self.clone();
+        drop(tokio::spawn(async move { address.cancel(&statement).await }));
     }
 }
 

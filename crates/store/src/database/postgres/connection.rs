@@ -27,8 +27,9 @@ use crate::database::{Row, SqlValue};
 use crate::{Result, StoreError};
 
 /// The settings of every database session, for uses that may take `timeout`. The server's own timeouts keep a slow
-/// statement, or a transaction of a node that hangs, from blocking rows for other nodes. JIT is off because compiling takes
-/// longer than any statement here. The last statement reads whether commits wait for a standby.
+/// statement, or a transaction of a node that hangs, from blocking rows for other nodes. None of them ends the wait of a commit for a
+/// standby: PostgreSQL stops the clock of a statement before it commits. JIT is off because compiling takes longer than any statement
+/// here. The last statement reads whether commits wait for a standby.
 fn session_settings(timeout: Duration) -> String {
     let [statement, idle] = [timeout * 3 / 4, timeout * 5 / 2].map(|limit| limit.as_millis());
     format!(
@@ -95,6 +96,8 @@ pub(crate) struct PostgresConnection {
     statements: RefCell<HashMap<String, Statement>>,
     deadline: Cell<Instant>,
     health: Cell<ConnectionHealth>,
+    /// Whether the server has not answered a commit in time.
+    has_pending_commit: Cell<bool>,
     /// The index of the server among those of the address.
     server: usize,
     /// The generation of the journal reader in which the connection was opened.
@@ -121,9 +124,10 @@ impl PostgresConnection {
             statements: RefCell::default(),
             deadline: Cell::new(deadline),
             health: Cell::new(ConnectionHealth::Healthy),
+            has_pending_commit: Cell::new(false),
             server,
             generation,
-            proof: PrimaryProof::new(false, Arc::clone(&address.reader_synchronous)),
+            proof: PrimaryProof::new(false, Arc::clone(&address.proof)),
         };
         let settings = connection.wait(connection.client.simple_query(&session_settings(address.timeout)))?;
         connection.proof.set_synchronous(waits_for_standby(&settings));
@@ -148,15 +152,30 @@ impl PostgresConnection {
         self.generation
     }
 
-    pub(super) fn cancel_token(&self) -> CancelToken {
-        self.client.cancel_token()
+    /// What cancels the statement that timed out, unless that is a commit. A commit that waits for a standby takes effect when it is
+    /// cancelled: others would read, and rely on, what the next failover loses. It is left waiting, without a client: its outcome is
+    /// unknown, its rows stay locked, and as soon as the standby confirms any later heartbeat, it has confirmed this commit, too.
+    pub(super) fn cancel_token(&self) -> Option<CancelToken> {
+        (!self.has_pending_commit.get()).then(|| self.client.cancel_token())
+    }
+
+    /// Cancels the statement that timed out before this returns: the process may end right after it.
+    pub(super) fn cancel_now(&self, address: &PostgresAddress) {
+        let Some(statement) = self.cancel_token() else { return };
+        // Best effort: the server may be gone.
+        let _ = self.engine.block_on(async {
+            address.cancel(&statement).await;
+            Ok(())
+        });
     }
 
     /// Makes sure that the server was still the primary a moment ago. Called after a read, so that a slow one is covered as well.
     pub(super) fn confirm_primary(&self) -> Result<()> {
-        if !self.proof.is_due() {
-            return Ok(());
-        }
+        if self.proof.is_due() { self.confirm_anew() } else { Ok(()) }
+    }
+
+    /// Makes sure that the server is still the primary, also where it was a moment ago.
+    pub(super) fn confirm_anew(&self) -> Result<()> {
         let (began, deadline) = (BootInstant::now(), self.deadline.get());
         let limit = Instant::now() + HEARTBEAT_TIMEOUT;
         self.deadline.set(deadline.min(limit));
@@ -193,7 +212,9 @@ impl PostgresConnection {
     /// Commits the transaction. With a heartbeat in it, that proves that the server is the primary.
     pub(super) fn commit(&self, with_heartbeat: bool) -> Result<()> {
         let began = BootInstant::now();
-        self.batch("COMMIT")?;
+        let committed = self.batch("COMMIT");
+        self.has_pending_commit.set(self.health.get() == ConnectionHealth::TimedOut);
+        committed?;
         if with_heartbeat {
             self.proof.record(began);
         }

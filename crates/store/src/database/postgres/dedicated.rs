@@ -9,7 +9,7 @@ use super::PostgresSettings;
 use super::address::PostgresAddress;
 use super::connection::{ConnectionHealth, PostgresConnection};
 use super::maintenance::MAINTENANCE_TIMEOUT;
-use crate::database::migrate::{self, MigrateError, SchemaFit, schema_fit};
+use crate::database::migrate::{self, MigrateError};
 use crate::database::{Mode, OpenError, Sql};
 use crate::{ChainKeys, Result, StoreError};
 
@@ -19,7 +19,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// others can use the tables. It is several times as long as an attempt blocks them.
 const MIGRATION_RETRY_LIMIT: Duration = Duration::from_mins(2);
 const MIGRATION_RETRY_DELAY: Duration = Duration::from_millis(500);
-/// How long a migration waits for a server that confirms commits, before it changes anything.
+/// How long the start waits for a server that confirms commits, before it reads or changes anything.
 const STANDBY_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) async fn run_migrations(
@@ -42,35 +42,29 @@ fn migrate_on(
     now: Timestamp,
     key: Option<&ChainKeys>,
 ) -> Result<(), MigrateError> {
-    let connection = open_for_migration(address)?;
-    let outcome = migrate_all(&connection, mode, now, key);
-    if connection.health() == ConnectionHealth::TimedOut {
-        // A commit that waits for a standby keeps the tables locked.
-        address.cancel_in_background(connection.cancel_token());
-    }
-    outcome
+    // A commit that times out is not cancelled, although it keeps the tables locked: it would take effect without the standby. Nodes do
+    // not use the server meanwhile, and the standby confirms the commit before any heartbeat that would let them.
+    migrate_all(&open_for_migration(address)?, mode, now, key)
 }
 
-/// Opens a connection for migrations. If there is something to migrate, its server confirms commits: a primary that was deposed, or
-/// that has lost its synchronous standby, would wait for ever at the first commit.
+/// Opens a connection for migrations. Its server confirms commits: a primary that was deposed, or that has lost its synchronous standby,
+/// would wait for ever at the first commit. That is checked even if there is nothing to migrate: a deposed server may know of no later
+/// version, and what follows uses the server that was found here.
 fn open_for_migration(address: &PostgresAddress) -> Result<PostgresConnection> {
     let began = Instant::now();
     loop {
         let connection = PostgresConnection::open(address, Instant::now() + CONNECT_TIMEOUT)?;
         connection.reset_for(Instant::now() + MAINTENANCE_TIMEOUT);
-        if !matches!(schema_fit(&Sql::Postgres(&connection))?, SchemaFit::Older(_)) {
-            return Ok(connection);
-        }
         let Err(error) = connection.confirm_primary() else { return Ok(connection) };
         if connection.health() != ConnectionHealth::Unproven {
             return Err(error);
         }
-        address.cancel_in_background(connection.cancel_token());
+        connection.cancel_now(address);
         address.distrust(connection.server());
         if began.elapsed() >= STANDBY_TIMEOUT {
             return Err(error);
         }
-        tracing::warn!(%error, "waiting for the synchronous standby before the tables are migrated");
+        tracing::warn!(%error, "waiting for the synchronous standby");
         std::thread::sleep(MIGRATION_RETRY_DELAY);
     }
 }
@@ -135,8 +129,10 @@ pub(crate) async fn with_migrated_connection<T: Send + 'static>(
     now: Timestamp,
     work: impl FnOnce(&PostgresConnection) -> T + Send + 'static,
 ) -> Result<T, OpenError> {
-    run_migrations(PostgresAddress::new(settings)?, mode, now, None).await?;
-    with_connection(settings, work).await
+    let address = PostgresAddress::new(settings)?;
+    run_migrations(address.clone(), mode, now, None).await?;
+    // With the same address: its first server is now the one that confirms commits.
+    work_on(address, work).await
 }
 
 /// Runs long work on a dedicated connection, without migrations.
@@ -144,7 +140,13 @@ pub(crate) async fn with_connection<T: Send + 'static>(
     settings: &PostgresSettings,
     work: impl FnOnce(&PostgresConnection) -> T + Send + 'static,
 ) -> Result<T, OpenError> {
-    let address = PostgresAddress::new(settings)?;
+    work_on(PostgresAddress::new(settings)?, work).await
+}
+
+async fn work_on<T: Send + 'static>(
+    address: PostgresAddress,
+    work: impl FnOnce(&PostgresConnection) -> T + Send + 'static,
+) -> Result<T, OpenError> {
     let server = address.to_string();
     run_on(address, work).await.map_err(|error| OpenError::Server { server, error })
 }
@@ -167,8 +169,27 @@ pub(super) async fn run_on<T: Send + 'static>(
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
+    use super::super::fake_server::FakeServer;
     use super::*;
+
+    /// The process may end right after it. Here is no runtime that would run a task in the background.
+    #[tokio::test]
+    async fn a_statement_is_cancelled_before_the_process_can_end() {
+        let mut server = FakeServer::start(&["LOCK"]).await;
+        let settings = PostgresSettings { timeout: MAINTENANCE_TIMEOUT, ..PostgresSettings::new(server.url.clone()) };
+        let address = PostgresAddress::new(&settings).unwrap();
+        let give_up = move || {
+            let connection = PostgresConnection::open(&address, Instant::now() + MAINTENANCE_TIMEOUT).unwrap();
+            // It times out at once.
+            connection.reset_for(Instant::now());
+            connection.batch("LOCK").unwrap_err();
+            connection.cancel_now(&address);
+        };
+        tokio::task::spawn_blocking(|| std::thread::spawn(give_up).join().unwrap()).await.unwrap();
+        assert_eq!(server.next_cancelled().await, 1);
+    }
 
     #[test]
     fn the_time_limit_of_a_migration_counts_from_its_first_conflict() {

@@ -160,7 +160,7 @@ impl JournalFollower {
     async fn follow(mut self) {
         loop {
             let Err(error) = self.read_on().await;
-            self.address.set_unproven(matches!(error, ReadError::Unproven));
+            self.address.proof.set_reader_unproven(matches!(error, ReadError::Unproven));
             self.report_failure(&error.into());
             sleep(RETRY_DELAY).await;
         }
@@ -235,10 +235,10 @@ impl JournalFollower {
         if session.last.as_ref().is_some_and(|last| !read.position.follows(last)) {
             return Err(StoreError::unavailable(&"a gap in the journal").into());
         }
-        self.address.reader_synchronous.store(read.is_synchronous, Ordering::Relaxed);
+        self.address.proof.set_reader_synchronous(read.is_synchronous);
         // What was committed on another primary after this server had its last heartbeat confirmed is not known here.
         let known = if read.is_synchronous { began.min(self.prove(session, proof_wanted).await?) } else { began };
-        self.address.set_unproven(false);
+        self.address.proof.set_reader_unproven(false);
         if session.last.is_none() {
             if self.server.as_ref() != Some(&session.server) {
                 self.address.begin_generation();
@@ -268,7 +268,8 @@ impl JournalFollower {
         let mut heartbeat = pin!(client.simple_query(HEARTBEAT));
         let mut confirmed = timeout(HEARTBEAT_TIMEOUT, &mut heartbeat).await;
         if confirmed.is_err() {
-            self.address.set_unproven(true);
+            // Uses of the pool find out by heartbeats of their own whether only this connection is slow.
+            self.address.proof.set_reader_unproven(true);
             self.report_failure(&unproven());
             // A connection that has not read anything yet has nothing to lose.
             if session.last.is_some() {

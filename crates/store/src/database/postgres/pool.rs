@@ -9,7 +9,6 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::address::PostgresAddress;
 use super::connection::{ConnectionHealth, PostgresConnection};
-use super::primary_proof::unproven;
 use crate::database::StoreLoad;
 use crate::{Result, StoreError, StoreErrorKind};
 
@@ -125,30 +124,22 @@ impl Pool {
         let mut tries = 0;
         loop {
             tries += 1;
-            if self.address.is_unproven() {
-                return Err(unproven());
-            }
+            let renewal = self.address.proof.admit()?;
+            let renews = renewal.is_some();
             let idle = self.take_idle();
             let reused = idle.is_some();
             let connection = idle.map_or_else(|| self.open(deadline), Ok)?;
             connection.reset_for(deadline);
-            let outcome = work(&connection);
+            // The guard is released before the work begins.
+            let confirmed = renewal.map_or(Ok(()), |_guard| connection.confirm_anew());
+            let outcome = confirmed.map_err(WorkError::RolledBack).and_then(|()| work(&connection));
             let health = connection.health();
-            match health {
-                ConnectionHealth::Broken => self.idle().clear(),
-                ConnectionHealth::TimedOut => self.address.cancel_in_background(connection.cancel_token()),
-                ConnectionHealth::Unproven => {
-                    // The other connections are kept: the standby may only be slow, and if not, the journal reader finds out.
-                    self.address.cancel_in_background(connection.cancel_token());
-                    self.address.distrust(connection.server());
-                }
-                ConnectionHealth::Healthy | ConnectionHealth::StatementFailed | ConnectionHealth::Conflict => {
-                    self.idle().push(connection);
-                }
-            }
+            self.keep_or_close(connection);
             let retryable = match health {
                 ConnectionHealth::Conflict => true,
-                ConnectionHealth::Broken | ConnectionHealth::Unproven => reused,
+                ConnectionHealth::Broken => reused,
+                // If the journal reader waits as well, it is most likely the standby that does not answer.
+                ConnectionHealth::Unproven => reused && !renews,
                 ConnectionHealth::Healthy | ConnectionHealth::StatementFailed | ConnectionHealth::TimedOut => false,
             };
             match outcome {
@@ -157,6 +148,28 @@ impl Pool {
                 Err(WorkError::RolledBack(error)) => return Err(error),
                 Err(WorkError::CommitUnknown(error)) => return Err(error.with_unknown_outcome()),
             }
+        }
+    }
+
+    /// Keeps a connection for the next use, unless it is unusable.
+    fn keep_or_close(&self, connection: PostgresConnection) {
+        match connection.health() {
+            ConnectionHealth::Broken => self.idle().clear(),
+            ConnectionHealth::TimedOut => self.cancel(&connection),
+            ConnectionHealth::Unproven => {
+                // The other connections are kept: the standby may only be slow, and if not, the journal reader finds out.
+                self.cancel(&connection);
+                self.address.distrust(connection.server());
+            }
+            ConnectionHealth::Healthy | ConnectionHealth::StatementFailed | ConnectionHealth::Conflict => {
+                self.idle().push(connection);
+            }
+        }
+    }
+
+    fn cancel(&self, connection: &PostgresConnection) {
+        if let Some(statement) = connection.cancel_token() {
+            self.address.cancel_in_background(statement);
         }
     }
 
@@ -195,27 +208,4 @@ fn connection_limits(connections: usize) -> (usize, usize) {
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-mod tests {
-    use super::super::PostgresSettings;
-    use super::*;
-
-    #[test]
-    fn writes_leave_a_connection_to_readers() {
-        for (connections, shared) in [(0, (2, 1)), (2, (2, 1)), (3, (3, 2)), (4, (4, 3)), (10, (10, 8))] {
-            assert_eq!(connection_limits(connections), shared);
-        }
-    }
-
-    #[tokio::test]
-    async fn no_connection_is_opened_to_a_server_that_confirms_no_commits() {
-        // Nothing listens there.
-        let settings = PostgresSettings::new("postgres://desk@127.0.0.1:1/desk".to_owned());
-        let address = PostgresAddress::new(&settings).unwrap();
-        let pool = Arc::new(Pool::new(address.clone(), 2, settings.timeout));
-        for is_unproven in [true, false] {
-            address.set_unproven(is_unproven);
-            let error = pool.run(AccessMode::Read, |_| Ok(())).await.unwrap_err();
-            assert_eq!(error.to_string() == unproven().to_string(), is_unproven, "{error}");
-        }
-    }
-}
+mod tests;
