@@ -4,16 +4,20 @@
 //! speed, which the crate with the handlers is not.
 
 mod bit_writer;
+mod codewords;
+mod format;
 mod modules;
 mod picture;
 mod pixel_stream;
+mod reed_solomon;
 mod row_codes;
+mod symbol;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
 mod tests;
 
-use qrcodegen::{Mask, QrCode, QrCodeEcc, QrSegment, Version};
-
+use self::codewords::codewords;
+use self::format::Format;
 use self::modules::Modules;
 
 /// An error: the text is longer than what the largest QR code holds.
@@ -28,13 +32,8 @@ pub fn png(text: &str) -> Result<Vec<u8>, TextTooLong> {
     Ok(picture::png(&encode(text)?))
 }
 
-/// Encodes with the least redundancy: a screen is clean and lit, and larger modules are easier for a phone's camera. The mask is
-/// fixed: trying all masks would take most of the time, and half of the text is random, so that no mask is bad for it.
+/// The modules of the QR code of a text.
 fn encode(text: &str) -> Result<Modules, TextTooLong> {
-    let (segments, mask) = ([QrSegment::make_bytes(text.as_bytes())], Some(Mask::new(0)));
-    let code = QrCode::encode_segments_advanced(&segments, QrCodeEcc::Low, Version::MIN, Version::MAX, mask, true);
-    let code = code.map_err(|_| TextTooLong)?;
-    let dark = (0..code.size()).flat_map(|y| (0..code.size()).map(move |x| (x, y)));
-    let dark = dark.map(|(x, y)| code.get_module(x, y)).collect();
-    Ok(Modules::new(usize::try_from(code.size()).unwrap_or_default(), dark))
+    let format = Format::for_text(text.len()).ok_or(TextTooLong)?;
+    Ok(symbol::draw(&codewords(text.as_bytes(), format), format))
 }

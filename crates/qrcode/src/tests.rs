@@ -1,4 +1,4 @@
-//! Compares pictures with their definition, pixel by pixel.
+//! Compares QR codes with those of another encoder, and pictures with their definition, pixel by pixel.
 
 use std::io::{Cursor, Read as _};
 use std::iter::once;
@@ -6,9 +6,10 @@ use std::iter::once;
 use fastrand::Rng;
 use flate2::read::ZlibDecoder;
 use png::{BitDepth, ColorType};
+use qrcodegen::{Mask, QrCode, QrCodeEcc, QrSegment, Version};
 
 use crate::modules::Modules;
-use crate::{TextTooLong, picture};
+use crate::{TextTooLong, encode, picture};
 
 /// The rows of pixels, as PNG defines them for one bit per pixel and without filters: a module is six by six pixels, and everything
 /// around the code is light.
@@ -47,6 +48,26 @@ fn every_pixel_has_the_colour_of_its_module() {
         reader.next_frame(&mut rows).unwrap();
         reader.finish().unwrap();
         assert!(rows == defined.concat(), "version {version}, {percent} % dark");
+    }
+}
+
+/// The modules of a text's QR code, by the other encoder.
+fn encoded_elsewhere(text: &str) -> Modules {
+    let (segments, mask) = ([QrSegment::make_bytes(text.as_bytes())], Some(Mask::new(0)));
+    let code = QrCode::encode_segments_advanced(&segments, QrCodeEcc::Low, Version::MIN, Version::MAX, mask, true);
+    let code = code.unwrap();
+    let places = (0..code.size()).flat_map(|y| (0..code.size()).map(move |x| (x, y)));
+    let dark = places.map(|(x, y)| code.get_module(x, y)).collect();
+    Modules::new(usize::try_from(code.size()).unwrap(), dark)
+}
+
+/// Every version and every level that occurs.
+#[test]
+fn every_module_is_that_of_another_encoder() {
+    let mut random = Rng::with_seed(24);
+    for bytes in (0..=400).chain((401..2953).step_by(23)).chain([2953]) {
+        let text: String = (0..bytes).map(|_| char::from(random.u8(b' '..=b'~'))).collect();
+        assert!(encode(&text).unwrap() == encoded_elsewhere(&text), "{bytes} bytes");
     }
 }
 
