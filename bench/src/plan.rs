@@ -108,6 +108,10 @@ pub(crate) const SIGN_IN_EMPLOYEES: usize = 1_000;
 pub(crate) const SIGN_IN_RATIO: f64 = 0.5;
 /// The target throughput of status requests for a waiting ticket, relative to a bare handler.
 pub(crate) const STATUS_RATIO: f64 = 0.8;
+/// The target CPU time of a QR code with its picture, in seconds.
+pub(crate) const QR_CODE_SECONDS: f64 = 80e-6;
+/// The target size of the picture of a QR code, in bytes.
+pub(crate) const PICTURE_BYTES: usize = 1_500;
 /// The target throughput of userinfo, relative to a bare handler.
 pub(crate) const USERINFO_RATIO: f64 = 0.85;
 /// The target time until a program is told of a logout, in seconds.

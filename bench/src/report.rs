@@ -67,6 +67,13 @@ impl Report {
         self.figure(name, &format!("{} of CPU each", duration(each)), &rate, None);
     }
 
+    /// Adds the CPU time of the service for each request, and its target in seconds.
+    pub(crate) fn cpu_each(&mut self, name: &str, rounds: &[Round], target: f64) {
+        let each = median_of(rounds, |round| round.cpu);
+        let rate = format!("{}/s of one core", grouped(whole(each.recip())));
+        self.figure(name, &rate, &duration(each), Some((&*duration(target), each <= target)));
+    }
+
     fn row(&mut self, cells: [&str; 6]) {
         self.rows.push(format!("| {} |", cells.join(" | ")));
     }

@@ -7,7 +7,7 @@ use crate::bare_handler::ResponseTemplates;
 use crate::comparison::Comparison;
 use crate::connection::Connection;
 use crate::error::BenchError;
-use crate::plan::STATUS_RATIO;
+use crate::plan::{PICTURE_BYTES, QR_CODE_SECONDS, STATUS_RATIO};
 use crate::progress::grouped;
 use crate::report::duration;
 use crate::requests::{Requests, WordList};
@@ -110,9 +110,10 @@ impl Run<'_> {
         let comparison = self.against(Comparison::new("QR codes".into(), BARE, None), server, bare, requests).await?;
         let ours = comparison.ours.clone();
         self.report.add_comparison(comparison);
-        self.report.per_core("QR codes of one core", &ours);
+        self.report.cpu_each("CPU of a QR code with its picture", &ours, QR_CODE_SECONDS);
         let seen = format!("median of {}, {} – {} B", grouped(waiting.pictures.len()), grouped(least), grouped(most));
-        self.report.figure("picture of a QR code (PNG)", &seen, &format!("{} B", grouped(middle)), None);
+        let target = Some((&*format!("{} B", grouped(PICTURE_BYTES)), middle <= PICTURE_BYTES));
+        self.report.figure("picture of a QR code (PNG)", &seen, &format!("{} B", grouped(middle)), target);
         Ok(())
     }
 }

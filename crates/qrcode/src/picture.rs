@@ -1,0 +1,38 @@
+//! The PNG file of a QR code (ISO/IEC 15948).
+
+use crate::modules::Modules;
+use crate::pixel_stream;
+
+/// The width of a module in pixels: sharp on any screen, also when the picture is scaled down.
+pub(crate) const PIXELS_PER_MODULE: usize = 6;
+
+/// The white modules around the code, as ISO/IEC 18004 requires.
+pub(crate) const QUIET_ZONE_MODULES: usize = 4;
+
+const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
+
+/// The end of the header: one bit per pixel, greyscale, and the only compression, filters and order without interlacing.
+const PIXEL_FORMAT: [u8; 5] = [1, 0, 0, 0, 0];
+
+/// The PNG of a QR code.
+pub(crate) fn png(code: &Modules) -> Vec<u8> {
+    let side = (code.side() + 2 * QUIET_ZONE_MODULES) * PIXELS_PER_MODULE;
+    let side = u32::try_from(side).unwrap_or(u32::MAX).to_be_bytes();
+    let pixels = pixel_stream::compress(code);
+    let mut file = Vec::with_capacity(pixels.len() + 64);
+    file.extend_from_slice(SIGNATURE);
+    write_chunk(&mut file, *b"IHDR", &[&side[..], &side, &PIXEL_FORMAT].concat());
+    write_chunk(&mut file, *b"IDAT", &pixels);
+    write_chunk(&mut file, *b"IEND", &[]);
+    file
+}
+
+fn write_chunk(file: &mut Vec<u8>, kind: [u8; 4], content: &[u8]) {
+    let length = u32::try_from(content.len()).unwrap_or(u32::MAX);
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&kind);
+    checksum.update(content);
+    for part in [&length.to_be_bytes()[..], &kind, content, &checksum.finalize().to_be_bytes()] {
+        file.extend_from_slice(part);
+    }
+}
