@@ -85,7 +85,8 @@ impl Auth {
             return Ok(());
         }
         let Some(generation) = connection.stale_generation() else { return Ok(()) };
-        match self.reauthenticate_digest(connection.digest, Some(connection.from)).await {
+        // On the heap, since most connections are idle: the future of every socket would have room for a look-up, 1 KB.
+        match Box::pin(self.reauthenticate_digest(connection.digest, Some(connection.from))).await {
             Ok(caller) => connection.mark_valid(caller.0.session().current_role, generation),
             Err(Error::Refused(refusal)) => connection.end(CloseReason::Refused(refusal)),
             Err(internal) => return Err(internal),
