@@ -238,21 +238,23 @@ impl LiveSockets {
     /// The connections that a message is for, or may be for.
     pub(super) fn addressed(&self, message: &StoredMessage) -> Vec<Arc<SocketConnection>> {
         let registry = lock(&self.0);
-        let (mut found, mut roles): (HashMap<u64, &Arc<SocketConnection>>, Vec<_>) = (HashMap::new(), Vec::new());
+        let (mut people, mut roles): (HashMap<u64, &Arc<SocketConnection>>, Vec<_>) = (HashMap::new(), Vec::new());
         for to in &message.to {
             match to {
                 Recipient::Person(key) => {
                     let numbers = registry.by_person.get(key).into_iter().flatten();
-                    found.extend(numbers.filter_map(|number| Some((*number, registry.connections.get(number)?))));
+                    people.extend(numbers.filter_map(|number| Some((*number, registry.connections.get(number)?))));
                 }
                 Recipient::Role(corp, role) => roles.push((corp, *role)),
             }
         }
+        let mut found: Vec<_> = people.values().copied().cloned().collect();
         if !roles.is_empty() {
-            let in_role = registry.connections.iter().filter(|(_, connection)| connection.may_be_in(&roles));
-            found.extend(in_role.map(|(number, connection)| (*number, connection)));
+            // Nearly all connections may be in a role, so they are not collected in a table first.
+            let others = registry.connections.iter().filter(|(number, _)| !people.contains_key(*number));
+            found.extend(others.map(|(_, connection)| connection).filter(|other| other.may_be_in(&roles)).cloned());
         }
-        found.into_values().cloned().collect()
+        found
     }
 }
 
