@@ -28,8 +28,9 @@ impl UpgradeSlot {
         let Ok(upgraded) = upgrade.await else { return };
         if let Ok(parts) = upgraded.downcast::<TokioIo<TimeoutStream>>() {
             let CheckedReader { stream, buffered: unread, .. } = parts.io.into_inner().reader;
-            // The bytes that the HTTP library had read come before those that were kept back from it.
-            let read = if unread.is_empty() { parts.read_buf } else { [&*parts.read_buf, &unread].concat().into() };
+            // The bytes that the HTTP library had read come before those that were kept back from it. They are copied: its buffer of
+            // 8 KB would stay with the socket.
+            let read = [&*parts.read_buf, &unread].concat();
             Box::pin(pending.run(app, stream, read, leave)).await;
         }
     }

@@ -39,8 +39,8 @@ const MAX_CLIENT_MESSAGES_PER_MINUTE: u32 = 100;
 /// The most consecutive sends before received frames and pings are handled.
 const MAX_CONSECUTIVE_SENDS: usize = 32;
 
-/// Small, since there are many sockets and most are idle.
-const READ_BUFFER_BYTES: usize = 2 * 1024;
+/// Small, since there are many sockets and most are idle: what clients send is mostly pongs, six bytes each.
+const READ_BUFFER_BYTES: usize = 256;
 
 /// A socket whose handshake was accepted.
 pub(super) struct AcceptedSocket {
@@ -66,7 +66,7 @@ impl PendingUpgrade {
         self,
         app: CurrentApp,
         stream: ClientStream,
-        read: Bytes,
+        read: Vec<u8>,
         leave: &mut oneshot::Receiver<()>,
     ) {
         let accepted = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -109,10 +109,10 @@ impl AcceptedSocket {
         Self { socket, ready, trace, _present: present }
     }
 
-    async fn run(self, app: CurrentApp, stream: ClientStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
+    async fn run(self, app: CurrentApp, stream: ClientStream, read: Vec<u8>, leave: &mut oneshot::Receiver<()>) {
         let Self { socket, ready, trace, _present } = self;
         let stream = MeteredStream::new(stream);
-        let line = WebSocketStream::from_partially_read(stream, read.into(), Role::Server, Some(config())).await;
+        let line = WebSocketStream::from_partially_read(stream, read, Role::Server, Some(config())).await;
         let mut session = SocketSession {
             app,
             line,
