@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::{MessageId, Role, SocketKind};
+use deskpass_core::{EmployeeKey, MessageId, Role, SocketKind};
 use deskpass_store::StoredMessage;
 
 pub use self::connections::{CloseReason, LiveSockets};
@@ -103,6 +103,12 @@ impl Socket {
             Some(next) => self.joining.unwrap_or(next.id.before()),
             None => self.seen,
         }
+    }
+
+    /// The employee of the session.
+    #[must_use]
+    pub fn employee(&self) -> &EmployeeKey {
+        &self.guard.connection.employee
     }
 
     /// Waits for the next event. Cancel-safe.

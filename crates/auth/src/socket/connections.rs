@@ -28,7 +28,7 @@ pub enum CloseReason {
 #[derive(Debug)]
 pub(super) struct SocketConnection {
     pub(super) digest: Digest,
-    employee: EmployeeKey,
+    pub(super) employee: EmployeeKey,
     corp: CorpId,
     kind: SocketKind,
     pub(super) from: IpAddr,
