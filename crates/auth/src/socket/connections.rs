@@ -174,11 +174,11 @@ impl LiveSockets {
         let number = registry.next;
         registry.next += 1;
         registry.connections.insert(number, Arc::clone(&connection));
-        registry.by_session.entry(connection.digest).or_default().push(number);
+        registry.by_session.entry(connection.digest).or_insert_with(room_for_one).push(number);
         for moment in [connection.expires_at - EXPIRY_WARNING, connection.expires_at] {
             registry.due.insert((moment, number));
         }
-        let own = registry.by_person.entry(connection.employee.clone()).or_default();
+        let own = registry.by_person.entry(connection.employee.clone()).or_insert_with(room_for_one);
         own.push(number);
         let too_many = own.len().saturating_sub(limit);
         let oldest: Vec<_> = own.iter().take(too_many).copied().collect();
@@ -267,6 +267,11 @@ impl ConnectionRegistry {
         remove_number(&mut self.by_session, &connection.digest, number);
         remove_number(&mut self.by_person, &connection.employee, number);
     }
+}
+
+/// A list for the only connection of a session or person, as it usually is: a list that grows by itself begins with room for four.
+fn room_for_one() -> Vec<u64> {
+    Vec::with_capacity(1)
 }
 
 fn remove_number<K: Eq + Hash>(index: &mut HashMap<K, Vec<u64>>, key: &K, number: u64) {
