@@ -1,10 +1,20 @@
 //! Sockets whose clients violate the protocol: each gets the right close code, and nothing is left behind.
 
+mod idle_clients;
 mod slow_clients;
 
 use std::time::Duration;
 
 use crate::harness::{Client, Frame, Stopwatch, TestApp, TestSocket, handshake, masked, settings};
+
+const MIB: usize = 1 << 20;
+
+/// The resident memory of a process, in bytes.
+fn resident(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse::<usize>().unwrap() * 1024
+}
 
 /// Waits until a service has this many sockets.
 async fn until(app: &TestApp, count: usize) {

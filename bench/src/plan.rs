@@ -43,7 +43,7 @@ impl Group {
     pub(crate) const fn steps(self) -> usize {
         match self {
             Self::Embedded | Self::ScaledOut => 19,
-            Self::Sockets => 12,
+            Self::Sockets => 15,
             Self::Oidc => 6,
             Self::People => 10,
             Self::Scale => 28,
@@ -73,8 +73,9 @@ pub(crate) struct Plan {
     /// Idle rounds and rounds with many password attempts, after one warm-up round, and the duration of each.
     pub(crate) floods: usize,
     pub(crate) flood: Duration,
-    /// The number of sockets on a single node, and on one of two nodes.
+    /// The number of sockets on a single node, on a single node where the limit of open files allows it, and on one of two nodes.
     pub(crate) sockets: usize,
+    pub(crate) many_sockets: usize,
     pub(crate) shared_sockets: usize,
     /// The number of messages to one socket, and of messages to all.
     pub(crate) messages: usize,
@@ -132,8 +133,8 @@ pub(crate) const START_SECONDS: f64 = 2.0;
 pub(crate) const FLOOD_RATIO: f64 = 2.0;
 /// The target memory of the password attempts, in bytes.
 pub(crate) const FLOOD_BYTES: usize = 128 << 20;
-/// The target memory of a service with many sockets, in bytes.
-pub(crate) const SOCKETS_BYTES: usize = 400 << 20;
+/// The target memory of a service with 10 000 sockets, in bytes.
+pub(crate) const SOCKETS_BYTES: usize = 120 << 20;
 /// The target times in seconds until a message reaches one of many sockets, until it reaches all, and until the sockets of
 /// ended sessions are closed.
 pub(crate) const SOCKET_SECONDS: f64 = 0.005;
@@ -159,6 +160,7 @@ impl Plan {
             floods: 5,
             flood: Duration::from_secs(5),
             sockets: 10_000,
+            many_sockets: 50_000,
             shared_sockets: 2_000,
             messages: 1_000,
             broadcasts: 5,
@@ -189,6 +191,7 @@ impl Plan {
             floods: 2,
             flood: Duration::from_secs(1),
             sockets: 1_000,
+            many_sockets: 2_000,
             shared_sockets: 200,
             messages: 100,
             broadcasts: 2,

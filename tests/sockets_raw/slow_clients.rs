@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use deskpass_core::{Clock, Timestamp, TotpStep};
 use serde_json::{Value, json};
 
+use super::{MIB, resident};
 use crate::harness::{Client, Frame, Process, TestSocket, binary, until, with_settings};
 
-const MIB: usize = 1 << 20;
 const CROWD: usize = 40;
 
 /// Long messages, as many as fit into a body.
@@ -26,13 +26,6 @@ async fn make_key(client: &mut Client) -> String {
     let body = json!({ "name": "assistant", "scopes": ["messages"] });
     let made = client.admin_request(&admin, &code, "POST", "/api/admin/service-keys", &body).await.data();
     made["key"].as_str().unwrap().to_owned()
-}
-
-/// The resident memory of a process, in bytes.
-fn resident(process: u32) -> usize {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.split_whitespace().next().unwrap().parse::<usize>().unwrap() * 1024
 }
 
 /// The value of a metric.

@@ -4,7 +4,6 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -12,6 +11,7 @@ use super::{Run, version};
 use crate::backends::{Backends, SharedBackend};
 use crate::connection::{Connection, HttpResponse};
 use crate::error::BenchError;
+use crate::file_limit::{self, max_sockets};
 use crate::load::Load;
 use crate::plan::{SOCKET_SECONDS, SOCKETS_BYTES, SOCKETS_END_SECONDS, SOCKETS_SECONDS};
 use crate::progress::grouped;
@@ -24,18 +24,19 @@ use crate::stats::{float, nanoseconds, now, share};
 
 /// Limits that admit all clients, which come from a few addresses.
 const CONNECTION_LIMITS: [(&str, &str); 3] = [
-    ("DESKPASS_SERVER__MAX_CONNECTIONS", "30000"),
-    ("DESKPASS_SERVER__MAX_CONNECTIONS_PER_ADDRESS", "30000"),
-    ("DESKPASS_SOCKETS__MAX_PER_ADDRESS", "30000"),
+    ("DESKPASS_SERVER__MAX_CONNECTIONS", "120000"),
+    ("DESKPASS_SERVER__MAX_CONNECTIONS_PER_ADDRESS", "120000"),
+    ("DESKPASS_SOCKETS__MAX_PER_ADDRESS", "120000"),
 ];
 
-/// The number of files that this process and the service need besides their sockets.
-const RESERVED_FILES: usize = 256;
 /// One of this many sessions is ended.
 const ENDED_EVERY: usize = 10;
-/// How often, and at which interval, two nodes that have just started are asked whether they know each other.
-const MAX_INTRODUCTIONS: usize = 20;
+/// How often at most, and at which interval, two nodes that have just started are asked whether they know each other.
+const MAX_INTRODUCTIONS: usize = 100;
 const INTRODUCTION_INTERVAL: Duration = Duration::from_millis(100);
+/// How many answers in a row must count the other node's socket. A node that does not know the other one counts it by chance, if
+/// the other one is faster than itself; within this second both have sent their heartbeats, three each.
+const COUNTED_IN_A_ROW: usize = 10;
 /// The close code of a socket whose session has ended.
 const SIGNED_OUT: u16 = 4401;
 
@@ -52,18 +53,26 @@ struct SocketScenario<'a> {
 
 impl Run<'_> {
     pub(super) async fn sockets(&mut self) -> Result<(), BenchError> {
+        file_limit::raise(self.plan.many_sockets);
         self.sockets_of_one_node().await?;
+        self.many_sockets().await?;
         self.sockets_of_two_nodes().await
+    }
+
+    /// A service with this many people and sessions, their tokens, and a key to send messages with.
+    fn service(&self, name: &str, count: usize) -> Result<(Server, WordList, String), BenchError> {
+        let store = seed(&self.workspace, name, Layout { employees: count, sessions: count }, &self.progress)?;
+        let mut command = self.workspace.command(&self.workspace.deskpass);
+        command.env("DESKPASS_DATA", &store.directory);
+        let key = service_key(command)?;
+        let server = Server::deskpass_with(&self.workspace, &store.directory, &CONNECTION_LIMITS)?;
+        Ok((server, store.tokens, key))
     }
 
     async fn sockets_of_one_node(&mut self) -> Result<(), BenchError> {
         let (wanted, room) = (self.plan.sockets, max_sockets());
         let count = wanted.min(room);
-        let store = seed(&self.workspace, "sockets", Layout { employees: count, sessions: count }, &self.progress)?;
-        let mut command = self.workspace.command(&self.workspace.deskpass);
-        command.env("DESKPASS_DATA", &store.directory);
-        let key = service_key(command)?;
-        let server = Server::deskpass_with(&self.workspace, &store.directory, &CONNECTION_LIMITS)?;
+        let (server, tokens, key) = self.service("sockets", count)?;
         self.report.version = version(&server).await?;
         if count < wanted {
             let (wanted, only) = (grouped(wanted), format!("{} sockets", grouped(count)));
@@ -75,7 +84,7 @@ impl Run<'_> {
             );
         }
         let name = format!("{} sockets", grouped(count));
-        let scenario = SocketScenario { name, tokens: store.tokens, key, told: &server, promised: true };
+        let scenario = SocketScenario { name, tokens, key, told: &server, promised: true };
 
         let (before, cpu_before) = (server.resident()?, server.cpu()?);
         let mut pool = self.open(&scenario, &server).await?;
@@ -84,10 +93,31 @@ impl Run<'_> {
         self.message_one(&scenario, &mut pool).await?;
         self.message_all(&scenario, &mut pool, &server).await?;
         let most = server.resident()?.max(opened);
-        self.report_memory(&scenario.name, before, opened, most);
+        let target = format!("{} MiB", SOCKETS_BYTES >> 20);
+        self.report_memory(&scenario, [before, opened, most], Some((&*target, most <= SOCKETS_BYTES)));
         let each = duration(spent.as_secs_f64() / float(count));
         self.report.figure("opening a socket", "of the service's processor time", &each, None);
         self.end_some(&scenario, pool).await?;
+        server.stop()
+    }
+
+    /// Many more sockets, where the limit of open files allows them: their memory, and a message to all.
+    async fn many_sockets(&mut self) -> Result<(), BenchError> {
+        let count = self.plan.many_sockets;
+        let name = format!("{} sockets", grouped(count));
+        if count > max_sockets() {
+            let seen = format!("not measured: it takes {} open files (ulimit -Hn)", grouped(file_limit::needed(count)));
+            self.report.figure(&format!("memory of the service with {name}"), &seen, "–", None);
+            return Ok(());
+        }
+        let (server, tokens, key) = self.service("many_sockets", count)?;
+        let scenario = SocketScenario { name, tokens, key, told: &server, promised: false };
+        let before = server.resident()?;
+        let mut pool = self.open(&scenario, &server).await?;
+        let opened = server.resident()?;
+        self.message_all(&scenario, &mut pool, &server).await?;
+        let most = server.resident()?.max(opened);
+        self.report_memory(&scenario, [before, opened, most], None);
         server.stop()
     }
 
@@ -135,15 +165,17 @@ impl Run<'_> {
         Ok(pool)
     }
 
-    fn report_memory(&mut self, name: &str, before: usize, opened: usize, most: usize) {
-        let target = Some((&*format!("{} MiB", SOCKETS_BYTES >> 20), most <= SOCKETS_BYTES));
+    /// Reports the memory before, once all are open, and at most; and what a socket adds.
+    fn report_memory(
+        &mut self,
+        scenario: &SocketScenario<'_>,
+        [before, opened, most]: [usize; 3],
+        target: Option<(&str, bool)>,
+    ) {
         let seen = format!("{} MiB before, {} MiB once open; at most, with the messages", before >> 20, opened >> 20);
-        self.report.figure(
-            &format!("memory of the service with {name}"),
-            &seen,
-            &format!("{} MiB", most >> 20),
-            target,
-        );
+        let each = float(most.saturating_sub(before)) / float(scenario.tokens.len()) / 1e3;
+        let figure = format!("{} MiB, {each:.1} kB each", most >> 20);
+        self.report.figure(&format!("memory of the service with {}", scenario.name), &seen, &figure, target);
     }
 
     /// Times messages to a single employee, each to a different one.
@@ -233,14 +265,15 @@ impl SocketScenario<'_> {
         message(&self.key, &json!({ "to": to, "msg_type": "byod_card", "content": content }).to_string())
     }
 
-    /// Sends messages until the node that accepts them counts the socket on the other node.
+    /// Sends messages until the node that accepts them counts the socket on the other node, each time.
     async fn nodes_know_each_other(&self, pool: &mut SocketPool) -> Result<(), BenchError> {
         let request = self.message(&json!({ "employee_id": employee(0) }));
-        let mut service = Connection::open(self.told.address).await?;
+        let (mut service, mut counted) = (Connection::open(self.told.address).await?, 0);
         for _ in 0..MAX_INTRODUCTIONS {
             let (answer, heard) = tokio::join!(service.exchange(&request), pool.all(Received::Message, 1));
             heard?;
-            if delivered(answer?, 1).is_ok() {
+            counted = if delivered(answer?, 1).is_ok() { counted + 1 } else { 0 };
+            if counted == COUNTED_IN_A_ROW {
                 return Ok(());
             }
             sleep(INTRODUCTION_INTERVAL).await;
@@ -280,14 +313,4 @@ fn service_key(mut command: Command) -> Result<String, BenchError> {
     let told = String::from_utf8_lossy(&made.stdout);
     let key = told.lines().find_map(|line| line.trim().strip_prefix("service key: "));
     Ok(key.ok_or_else(|| format!("no service key: {}", String::from_utf8_lossy(&made.stderr)))?.to_owned())
-}
-
-/// The number of sockets that the service accepts, after raising the file limit to the maximum, as the service does: half of its
-/// connections may be sockets.
-fn max_sockets() -> usize {
-    let limit = getrlimit(Resource::Nofile);
-    // Without permission the limit stays as it is.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-    let allowed = getrlimit(Resource::Nofile).current.and_then(|allowed| usize::try_from(allowed).ok());
-    allowed.map_or(usize::MAX, |allowed| allowed.saturating_sub(RESERVED_FILES) / 2)
 }

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::{MessageId, Role, SocketKind};
+use deskpass_core::{EmployeeKey, MessageId, Role, SocketKind};
 use deskpass_store::StoredMessage;
 
 pub use self::connections::{CloseReason, LiveSockets};
@@ -85,7 +85,8 @@ impl Auth {
             return Ok(());
         }
         let Some(generation) = connection.stale_generation() else { return Ok(()) };
-        match self.reauthenticate_digest(connection.digest, Some(connection.from)).await {
+        // On the heap, since most connections are idle: the future of every socket would have room for a look-up, 1 KB.
+        match Box::pin(self.reauthenticate_digest(connection.digest, Some(connection.from))).await {
             Ok(caller) => connection.mark_valid(caller.0.session().current_role, generation),
             Err(Error::Refused(refusal)) => connection.end(CloseReason::Refused(refusal)),
             Err(internal) => return Err(internal),
@@ -102,6 +103,12 @@ impl Socket {
             Some(next) => self.joining.unwrap_or(next.id.before()),
             None => self.seen,
         }
+    }
+
+    /// The employee of the session.
+    #[must_use]
+    pub fn employee(&self) -> &EmployeeKey {
+        &self.guard.connection.employee
     }
 
     /// Waits for the next event. Cancel-safe.

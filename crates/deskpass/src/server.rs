@@ -215,7 +215,7 @@ impl ConnectionContext {
     }
 }
 
-/// Serves a connection until it ends. Its slot is free again when this returns.
+/// Serves a connection until it ends or becomes a socket. If it ends, its slot is free again when this returns.
 async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
@@ -224,10 +224,10 @@ async fn serve(
     mut guard: ConnectionGuard,
 ) {
     let _ = stream.set_nodelay(true);
-    let timeouts = ConnectionTimeouts::new(&app.settings.server, guard.reserve);
+    let timeouts = ConnectionTimeouts::new(&app.settings.server, guard.place.reserve);
     let opened = tls_handshake::open(stream, app.tls.as_deref(), timeouts.head, &mut guard.leave).await;
     let Some(stream) = opened else { return };
-    let (activity, upgrade_slot, reserve) = (guard.activity.clone(), UpgradeSlot::default(), guard.reserve);
+    let (activity, upgrade_slot, reserve) = (guard.activity.clone(), UpgradeSlot::default(), guard.place.reserve);
     let tracker = RequestTracker::default();
     let app = Arc::new(Mutex::new(app));
     let direct = DirectPath::new(Arc::clone(&dispatcher), Arc::clone(&app), peer.ip(), !reserve);
@@ -253,9 +253,11 @@ async fn serve(
     };
     match ended {
         Ok(()) => {
-            // A socket begins with the settings of this moment, not with those when the connection was accepted.
-            let app = newest(&socket_app);
-            switched.run(app, &mut guard.leave).await;
+            if let Some(upgrade) = switched.take() {
+                // A socket begins with the settings of this moment, not with those when the connection was accepted. On the heap,
+                // since most connections do not switch.
+                Box::pin(upgrade.start(newest(&socket_app), guard)).await;
+            }
         }
         Err(error) => tracing::debug!(%error, "connection error"),
     }

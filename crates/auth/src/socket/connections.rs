@@ -28,7 +28,7 @@ pub enum CloseReason {
 #[derive(Debug)]
 pub(super) struct SocketConnection {
     pub(super) digest: Digest,
-    employee: EmployeeKey,
+    pub(super) employee: EmployeeKey,
     corp: CorpId,
     kind: SocketKind,
     pub(super) from: IpAddr,
@@ -174,11 +174,11 @@ impl LiveSockets {
         let number = registry.next;
         registry.next += 1;
         registry.connections.insert(number, Arc::clone(&connection));
-        registry.by_session.entry(connection.digest).or_default().push(number);
+        registry.by_session.entry(connection.digest).or_insert_with(room_for_one).push(number);
         for moment in [connection.expires_at - EXPIRY_WARNING, connection.expires_at] {
             registry.due.insert((moment, number));
         }
-        let own = registry.by_person.entry(connection.employee.clone()).or_default();
+        let own = registry.by_person.entry(connection.employee.clone()).or_insert_with(room_for_one);
         own.push(number);
         let too_many = own.len().saturating_sub(limit);
         let oldest: Vec<_> = own.iter().take(too_many).copied().collect();
@@ -238,21 +238,23 @@ impl LiveSockets {
     /// The connections that a message is for, or may be for.
     pub(super) fn addressed(&self, message: &StoredMessage) -> Vec<Arc<SocketConnection>> {
         let registry = lock(&self.0);
-        let (mut found, mut roles): (HashMap<u64, &Arc<SocketConnection>>, Vec<_>) = (HashMap::new(), Vec::new());
+        let (mut people, mut roles): (HashMap<u64, &Arc<SocketConnection>>, Vec<_>) = (HashMap::new(), Vec::new());
         for to in &message.to {
             match to {
                 Recipient::Person(key) => {
                     let numbers = registry.by_person.get(key).into_iter().flatten();
-                    found.extend(numbers.filter_map(|number| Some((*number, registry.connections.get(number)?))));
+                    people.extend(numbers.filter_map(|number| Some((*number, registry.connections.get(number)?))));
                 }
                 Recipient::Role(corp, role) => roles.push((corp, *role)),
             }
         }
+        let mut found: Vec<_> = people.values().copied().cloned().collect();
         if !roles.is_empty() {
-            let in_role = registry.connections.iter().filter(|(_, connection)| connection.may_be_in(&roles));
-            found.extend(in_role.map(|(number, connection)| (*number, connection)));
+            // Nearly all connections may be in a role, so they are not collected in a table first.
+            let others = registry.connections.iter().filter(|(number, _)| !people.contains_key(*number));
+            found.extend(others.map(|(_, connection)| connection).filter(|other| other.may_be_in(&roles)).cloned());
         }
-        found.into_values().cloned().collect()
+        found
     }
 }
 
@@ -265,6 +267,11 @@ impl ConnectionRegistry {
         remove_number(&mut self.by_session, &connection.digest, number);
         remove_number(&mut self.by_person, &connection.employee, number);
     }
+}
+
+/// A list for the only connection of a session or person, as it usually is: a list that grows by itself begins with room for four.
+fn room_for_one() -> Vec<u64> {
+    Vec::with_capacity(1)
 }
 
 fn remove_number<K: Eq + Hash>(index: &mut HashMap<K, Vec<u64>>, key: &K, number: u64) {

@@ -52,13 +52,13 @@ pub(crate) async fn agent(
 async fn open(
     app: App,
     kind: SocketKind,
-    SocketAuth { caller, from, protocol, trace }: SocketAuth,
+    SocketAuth { caller, from, protocol, reference }: SocketAuth,
     Handshake { accept }: Handshake,
     Resume(last): Resume,
 ) -> Result<SwitchingProtocols, ApiError> {
     let present = app.socket_limiter.acquire(from).ok_or(Refusal::RateLimited(connection::SOCKET_RETRY_AFTER))?;
     let (socket, resumed) = app.auth.open_socket(&caller, kind, from, last).await?;
-    let accepted = AcceptedSocket::new(socket, &caller, resumed, (present, trace));
+    let accepted = AcceptedSocket::new(socket, &caller, resumed, (present, reference));
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
     let headers = response.headers_mut();
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));

@@ -55,12 +55,19 @@ struct ConnectionTable {
     closed: bool,
 }
 
-/// The place of a connection. It becomes free when this is dropped, or when the connection is evicted for another one.
+/// An admitted connection, with its place.
 #[derive(Debug)]
 pub(super) struct ConnectionGuard {
+    /// Dropped first, so that no connection is asked to close that cannot hear it.
+    pub(super) place: ConnectionPlace,
     /// Completes when the connection is asked to close; with success if it must close immediately.
     pub(super) leave: oneshot::Receiver<()>,
     pub(super) activity: ConnectionActivity,
+}
+
+/// The place of a connection. It becomes free when this is dropped, or when the connection is evicted for another one.
+#[derive(Debug)]
+pub(super) struct ConnectionPlace {
     /// Whether the place is in the reserve.
     pub(super) reserve: bool,
     number: u64,
@@ -114,7 +121,8 @@ impl Connections {
         let (table, alive) = (Arc::clone(&self.table), self.alive.subscribe());
         let open = self.metrics.connections.clone();
         open.increment(1.0);
-        Some(ConnectionGuard { leave: asked, activity, reserve, number, table, open, _alive: alive })
+        let place = ConnectionPlace { reserve, number, table, open, _alive: alive };
+        Some(ConnectionGuard { place, leave: asked, activity })
     }
 
     fn decide(&self, limits: &Server, table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Admission {
@@ -200,7 +208,7 @@ impl ConnectionTable {
     }
 }
 
-impl Drop for ConnectionGuard {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         let removed = lock(&self.table).registry(self.reserve).remove(self.number);
         drop(removed);

@@ -4,13 +4,14 @@ use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
 use deskpass_auth::{ActiveUser, Refusal, TokenError};
+use deskpass_core::Reference;
 use hyper::header::{AUTHORIZATION, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Uri};
 use url::form_urlencoded;
 
 use crate::http::error::ApiError;
-use crate::http::request::{DescribeInput, RequestContext, RequestTrace, RequiredAccess, bearer_token, client_ip};
+use crate::http::request::{DescribeInput, RequestContext, RequiredAccess, bearer_token, client_ip};
 
 /// The subprotocol that is chosen when a client offers it, so that the response does not repeat a token.
 const SUBPROTOCOL: &str = "deskpass.v1";
@@ -25,7 +26,8 @@ pub(crate) struct SocketAuth {
     pub(super) from: IpAddr,
     /// The chosen subprotocol, one of those offered.
     pub(super) protocol: Option<HeaderValue>,
-    pub(super) trace: RequestTrace,
+    /// The reference of the request.
+    pub(super) reference: Reference,
 }
 
 impl FromRequestParts<RequestContext> for SocketAuth {
@@ -45,7 +47,7 @@ impl FromRequestParts<RequestContext> for SocketAuth {
                 "socket token sent in the query string, where proxies log it: send it as a subprotocol"
             );
         }
-        Ok(Self { caller, from, protocol: offered.chosen, trace: context.trace.clone() })
+        Ok(Self { caller, from, protocol: offered.chosen, reference: context.trace.reference })
     }
 }
 

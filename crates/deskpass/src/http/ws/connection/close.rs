@@ -87,9 +87,9 @@ impl SocketClose {
     }
 }
 
-impl SocketSession<'_> {
+impl SocketSession {
     /// Sends a close frame, and waits for the client's.
-    pub(super) async fn close(mut self, reason: SocketClose) {
+    pub(super) async fn close(&mut self, reason: &SocketClose) {
         let limit = if let SocketClose::SessionEnded(CloseReason::TooSlow) = reason {
             SLOW_CLOSE_TIMEOUT
         } else {
@@ -97,7 +97,7 @@ impl SocketSession<'_> {
         };
         let goodbye = async {
             // Fails once the connection is closed, which it is after both close frames.
-            let _ = self.close_handshake(&reason).await;
+            let _ = self.close_handshake(reason).await;
             if matches!(
                 reason,
                 SocketClose::Protocol | SocketClose::NotUtf8 | SocketClose::TooBig | SocketClose::ClosedByClient
@@ -113,10 +113,10 @@ impl SocketSession<'_> {
     }
 
     async fn close_handshake(&mut self, reason: &SocketClose) -> Result<(), Error> {
-        write_pending(&mut self.line, &mut self.pending, None).await?;
+        write_pending(&mut self.line, &mut self.pending).await?;
         if let Some(last) = reason.final_event() {
             self.pending = text_frame(self.session_frame(&last));
-            write_pending(&mut self.line, &mut self.pending, None).await?;
+            write_pending(&mut self.line, &mut self.pending).await?;
         }
         let (code, text) = reason.code_and_reason();
         let frame = CloseFrame { code: code.into(), reason: text.into() };
@@ -131,7 +131,7 @@ impl SocketSession<'_> {
     async fn drain(&mut self) {
         let stream = self.line.get_mut();
         let _ = stream.shutdown().await;
-        // On the heap: otherwise the future of every open socket would contain the buffer.
+        // On the heap: otherwise the future would contain the buffer.
         let mut unread = vec![0; 2 * 1024];
         while let Ok(1..) = stream.read(&mut unread).await {}
     }

@@ -5,7 +5,7 @@ use bytes::{Buf as _, Bytes};
 use futures_util::SinkExt as _;
 use tokio::io::AsyncWriteExt;
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::tungstenite::Error;
 
 use crate::http::ws::connection::metered::MeteredStream;
 
@@ -26,18 +26,21 @@ pub(super) fn text_frame(text: Bytes) -> PendingFrame {
     head.chain(text)
 }
 
+/// A ping without a payload.
+pub(super) fn ping_frame() -> PendingFrame {
+    const PING: &[u8] = &[0x89, 0];
+    Bytes::from_static(PING).chain(Bytes::new())
+}
+
+/// Nothing to send.
+pub(super) fn no_frame() -> PendingFrame {
+    Bytes::new().chain(Bytes::new())
+}
+
 /// Writes the pending frame, after what the protocol itself has to send. The future may be dropped; the next call resumes.
-pub(super) async fn write_pending(
-    line: &mut SocketStream,
-    pending: &mut PendingFrame,
-    question: Option<Message>,
-) -> Result<(), Error> {
+pub(super) async fn write_pending(line: &mut SocketStream, pending: &mut PendingFrame) -> Result<(), Error> {
     line.flush().await?;
     line.get_mut().write_all_buf(pending).await?;
     // With TLS, written bytes may still wait in a buffer.
-    AsyncWriteExt::flush(line.get_mut()).await?;
-    match question {
-        Some(question) => line.send(question).await,
-        None => Ok(()),
-    }
+    Ok(AsyncWriteExt::flush(line.get_mut()).await?)
 }
