@@ -152,6 +152,15 @@ impl PasswordHasher {
         Some(HashSlot { queue: Arc::clone(&self.0), priority, owner: owner.clone(), permit })
     }
 
+    /// Whether an anonymous request would find the queue full. Such a request counts as rejected.
+    pub(crate) fn rejects_anonymous(&self) -> bool {
+        let is_full = self.0.anonymous.available_permits() == 0;
+        if is_full {
+            self.0.rejected.fetch_add(1, Ordering::Relaxed);
+        }
+        is_full
+    }
+
     /// The name of the key that a stored hash was made with; `None` for a text that is no hash.
     pub(crate) fn key_of(&self, stored: &str) -> Option<String> {
         Some(self.0.keys.get().id_of(parse_hash(stored)?.key).to_owned())
@@ -369,7 +378,9 @@ mod tests {
         let slots: Vec<_> = std::iter::from_fn(|| hasher.reserve(Priority::Anonymous, &owner())).collect();
         assert_eq!((all, slots.len()), (MAX_WAITING_ANONYMOUS + 1, MAX_WAITING_ANONYMOUS + 1));
         assert!(hasher.reserve(Priority::Known, &owner()).is_some(), "anonymous requests take no slots of known users");
+        assert!(hasher.rejects_anonymous());
         drop(slots);
+        assert!(!hasher.rejects_anonymous());
         let slot = hasher.reserve(Priority::Anonymous, &owner()).unwrap();
         // The request stops waiting.
         drop(timeout(Duration::ZERO, slot.verify(&password("a"), None, COUNTED_ATTEMPT)).await);
