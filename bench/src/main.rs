@@ -5,6 +5,7 @@ mod bare_handler;
 mod comparison;
 mod connection;
 mod error;
+mod full_sign_in;
 mod load;
 mod oidc_client;
 mod oidc_receiver;
@@ -39,7 +40,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Measures deskpass and writes the figures to bench/RESULTS.md.
 ///
-/// A run takes about twenty-one minutes, 1 GiB of memory and 2 GiB of disk, and removes its files afterwards. It starts PostgreSQL
+/// A run takes about half an hour, 1 GiB of memory and 2 GiB of disk, and removes its files afterwards. It starts PostgreSQL
 /// and Redis itself; tools/services installs them. A missed target is reported and is not an error.
 #[derive(Debug, Parser)]
 #[command(

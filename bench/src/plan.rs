@@ -42,7 +42,8 @@ impl Group {
     /// The number of steps that the run reports.
     pub(crate) const fn steps(self) -> usize {
         match self {
-            Self::Embedded | Self::ScaledOut => 19,
+            Self::Embedded => 20,
+            Self::ScaledOut => 19,
             Self::Sockets => 12,
             Self::Oidc => 6,
             Self::People => 10,
@@ -68,6 +69,8 @@ pub(crate) struct Plan {
     pub(crate) waiting: usize,
     /// The number of timed sign-ins by QR code.
     pub(crate) scans: usize,
+    /// The number of sign-ins by QR code after which the memory is read.
+    pub(crate) qr_sign_ins: usize,
     /// The number of timed sign-outs, with Redis and without.
     pub(crate) logouts: usize,
     /// Idle rounds and rounds with many password attempts, after one warm-up round, and the duration of each.
@@ -128,6 +131,8 @@ pub(crate) const START_SECONDS: f64 = 2.0;
 pub(crate) const FLOOD_RATIO: f64 = 2.0;
 /// The target memory of the password attempts, in bytes.
 pub(crate) const FLOOD_BYTES: usize = 128 << 20;
+/// The target memory of a service after many sign-ins that are over, in bytes.
+pub(crate) const QR_MEMORY_BYTES: usize = 100 << 20;
 /// The target memory of a service with many sockets, in bytes.
 pub(crate) const SOCKETS_BYTES: usize = 400 << 20;
 /// The target times in seconds until a message reaches one of many sockets, until it reaches all, and until the sockets of
@@ -150,6 +155,7 @@ impl Plan {
             // They expire three minutes after the request; the measurement must finish before that.
             waiting: 10_000,
             scans: 500,
+            qr_sign_ins: 100_000,
             shared: 100_000,
             logouts: 1_000,
             floods: 5,
@@ -180,6 +186,7 @@ impl Plan {
             small: Size { sessions: 2_000, ..full.small },
             large: Size { sessions: 20_000, ..full.large },
             scans: 100,
+            qr_sign_ins: 200,
             shared: 10_000,
             logouts: 40,
             floods: 2,
