@@ -84,17 +84,17 @@ pub struct SignInOrigin {
     pub client: Option<(String, String)>,
 }
 
-/// The stage of a sign-in.
+/// The stage of a sign-in. A claim is on the heap: it is half the size of a sign-in, and most codes are never scanned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SignInStage {
     /// No phone has scanned the code.
     Waiting,
     /// A phone has scanned the code and must decide.
-    Scanned(PhoneClaim),
+    Scanned(Box<PhoneClaim>),
     /// The phone confirmed; the session is being created.
     Confirmed {
         /// The claim of the phone.
-        claim: PhoneClaim,
+        claim: Box<PhoneClaim>,
         /// The time of the confirmation, which identifies the request that creates the session.
         since: Timestamp,
     },
@@ -168,7 +168,7 @@ impl PendingSignIn {
     /// Records that a phone scanned the code. The first phone wins.
     pub fn scanned(self, claim: PhoneClaim) -> Result<Self, InvalidTransition> {
         match self.stage {
-            SignInStage::Waiting => Ok(Self { stage: SignInStage::Scanned(claim), ..self }),
+            SignInStage::Waiting => Ok(Self { stage: SignInStage::Scanned(Box::new(claim)), ..self }),
             _ => Err(InvalidTransition),
         }
     }
@@ -177,19 +177,20 @@ impl PendingSignIn {
     /// produced no session. A session that may already exist does no harm, because it has the same token.
     #[must_use]
     pub fn may_confirm(&self, confirm: Digest, now: Timestamp) -> Option<&PhoneClaim> {
-        match &self.stage {
-            SignInStage::Scanned(claim) => Some(claim),
-            SignInStage::Confirmed { claim, since } if now >= *since + CONFIRM_LEASE => Some(claim),
-            _ => None,
-        }
-        .filter(|claim| claim.confirm == confirm)
+        let claim = match &self.stage {
+            SignInStage::Scanned(claim) => claim,
+            SignInStage::Confirmed { claim, since } if now >= *since + CONFIRM_LEASE => claim,
+            _ => return None,
+        };
+        Some(&**claim).filter(|claim| claim.confirm == confirm)
     }
 
     /// Records that the phone's page has shown the question to the user. Repetition has no effect.
     pub fn shown(self, confirm: Digest) -> Result<Self, InvalidTransition> {
         match self.stage {
-            SignInStage::Scanned(claim) if claim.confirm == confirm => {
-                Ok(Self { stage: SignInStage::Scanned(PhoneClaim { shown: true, ..claim }), ..self })
+            SignInStage::Scanned(mut claim) if claim.confirm == confirm => {
+                claim.shown = true;
+                Ok(Self { stage: SignInStage::Scanned(claim), ..self })
             }
             _ => Err(InvalidTransition),
         }
@@ -203,7 +204,7 @@ impl PendingSignIn {
         picked: Option<MatchNumber>,
         now: Timestamp,
     ) -> Result<Self, InvalidTransition> {
-        let claim = self.may_confirm(confirm, now).ok_or(InvalidTransition)?.clone();
+        let claim = Box::new(self.may_confirm(confirm, now).ok_or(InvalidTransition)?.clone());
         if !self.is_number_picked(picked) {
             return Ok(self.over(EarlyEnd::WrongNumber));
         }
