@@ -148,14 +148,18 @@ impl Auth {
         let delivered = self.shared.sign_ins.update(&digest, now, |sign_in| match sign_in.stage {
             SignInStage::Ready { delivered_at, .. } => {
                 first.store(delivered_at.is_none(), Ordering::Relaxed);
-                sign_in.delivered(now).map_err(|InvalidTransition| Some(TicketStatus::Expired))
+                let delivered = sign_in.delivered(now).map(|delivered| self.trim_delivered(delivered));
+                delivered.map_err(|InvalidTransition| Some(TicketStatus::Expired))
             }
             _ => Err(None),
         });
         Ok(match delivered.await?.unwrap_or(Err(Some(TicketStatus::Expired))) {
-            Ok(PendingSignIn { stage: SignInStage::Ready { who, by_phone, .. }, token: (_, sealed), .. }) => {
+            Ok(PendingSignIn {
+                stage: SignInStage::Ready { who, by_phone, confirm, .. }, token: (_, sealed), ..
+            }) => {
                 if by_phone && first.into_inner() {
                     self.count_step(SignInStep::QrCollected);
+                    self.keep_outcome(confirm, now).await;
                 }
                 Some(TicketStatus::Confirmed(who, Secret::unseal(sealed, ticket)))
             }
@@ -259,6 +263,7 @@ impl Auth {
         if self.shared.claims.put(confirm.digest(), pointer, now).await.is_err() {
             self.shared.claims.put(confirm.digest(), pointer, now).await?;
         }
+        self.forget_scan_id(scan_id).await;
         Ok(confirm)
     }
 
@@ -373,13 +378,6 @@ impl Auth {
         phone.reference = Some(reference);
         let attempt = Attempt::to_sign_in(Some(&who.key), LoginMethod::Qrcode, &phone);
         self.record_refusal(Attempt { source: Some(asked.source), ..attempt }, refusal).await
-    }
-
-    /// The ticket and the digest of a phone's secret.
-    pub(crate) async fn ticket_of_confirm(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
-        let confirm = Secret::<Confirm>::parse(confirm).map_err(|_| Refusal::SignInOver)?.digest();
-        let ticket = self.shared.claims.read_with(&confirm, self.clock.now(), |pointer| pointer.to).await?;
-        Ok((ticket.ok_or(Refusal::SignInOver)?, confirm))
     }
 
     async fn advance(

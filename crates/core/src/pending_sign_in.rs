@@ -107,6 +107,9 @@ pub enum SignInStage {
         /// Whether a phone confirmed it; otherwise the platform redirected the browser itself.
         #[serde(default)]
         by_phone: bool,
+        /// The digest of the phone's secret. Only records in the memory of a process have it.
+        #[serde(skip)]
+        confirm: Option<Digest>,
     },
     /// Cancelled or refused.
     Over,
@@ -144,13 +147,18 @@ pub struct PersonPreview {
 pub struct InvalidTransition;
 
 impl PendingSignIn {
+    /// The claim of the phone that has scanned the code, until the session exists.
+    fn claim(&self) -> Option<&PhoneClaim> {
+        match &self.stage {
+            SignInStage::Scanned(claim) | SignInStage::Confirmed { claim, .. } => Some(claim),
+            SignInStage::Waiting | SignInStage::Ready { .. } | SignInStage::Over => None,
+        }
+    }
+
     /// The employee whose phone has scanned the code.
     #[must_use]
     pub fn who(&self) -> Option<&EmployeeKey> {
-        match &self.stage {
-            SignInStage::Scanned(claim) | SignInStage::Confirmed { claim, .. } => Some(&claim.who.key),
-            SignInStage::Waiting | SignInStage::Ready { .. } | SignInStage::Over => None,
-        }
+        self.claim().map(|claim| &claim.who.key)
     }
 
     /// Records that the person who scanned the code may not sign in. Has an effect only before a phone has claimed it.
@@ -231,8 +239,10 @@ impl PendingSignIn {
         if matches!(self.stage, SignInStage::Ready { .. } | SignInStage::Over) {
             return self;
         }
-        let (expires_at, by_phone) = (self.expires_at.max(now + REDELIVERY_PERIOD), self.stage != SignInStage::Waiting);
-        Self { stage: SignInStage::Ready { who, delivered_at: None, by_phone }, expires_at, ..self }
+        let (expires_at, confirm) =
+            (self.expires_at.max(now + REDELIVERY_PERIOD), self.claim().map(|claim| claim.confirm));
+        let stage = SignInStage::Ready { who, delivered_at: None, by_phone: confirm.is_some(), confirm };
+        Self { stage, expires_at, ..self }
     }
 
     /// Records that the session could not be created for a temporary reason: the phone may confirm again. A request whose
@@ -258,14 +268,28 @@ impl PendingSignIn {
 
     /// Records that the token was delivered. From now on, the same response may be repeated for a limited period.
     pub fn delivered(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        let SignInStage::Ready { who, delivered_at, by_phone } = self.stage else { return Err(InvalidTransition) };
+        let SignInStage::Ready { who, delivered_at, by_phone, confirm } = self.stage else {
+            return Err(InvalidTransition);
+        };
         let first = delivered_at.unwrap_or(now);
         if now >= first + REDELIVERY_PERIOD {
             return Err(InvalidTransition);
         }
         // Only a phone asks for the outcome.
         let expires_at = self.expires_at.max(first + if by_phone { OUTCOME_PERIOD } else { REDELIVERY_PERIOD });
-        Ok(Self { stage: SignInStage::Ready { who, delivered_at: Some(first), by_phone }, expires_at, ..self })
+        Ok(Self { stage: SignInStage::Ready { who, delivered_at: Some(first), by_phone, confirm }, expires_at, ..self })
+    }
+
+    /// The same for a store that keeps the outcome for the phone elsewhere: a delivered sign-in lasts as long as the response may be
+    /// repeated.
+    #[must_use]
+    pub fn without_outcome(self) -> Self {
+        match self.stage {
+            SignInStage::Ready { delivered_at: Some(first), .. } => {
+                Self { expires_at: first + REDELIVERY_PERIOD, ..self }
+            }
+            _ => self,
+        }
     }
 }
 
