@@ -42,8 +42,7 @@ impl Group {
     /// The number of steps that the run reports.
     pub(crate) const fn steps(self) -> usize {
         match self {
-            Self::Embedded => 20,
-            Self::ScaledOut => 19,
+            Self::Embedded | Self::ScaledOut => 20,
             Self::Sockets => 12,
             Self::Oidc => 6,
             Self::People => 10,
@@ -123,6 +122,8 @@ pub(crate) const SYNC_SECONDS: f64 = 60.0;
 pub(crate) const CALL_SECONDS: f64 = 0.2;
 /// The target throughput of verify on a node with shared data, relative to a bare handler.
 pub(crate) const SHARED_RATIO: f64 = 0.8;
+/// The target CPU time of verify on two nodes, relative to that on one: the least and the most.
+pub(crate) const TWO_NODES_COST: (f64, f64) = (0.95, 1.05);
 /// The target time until a logout takes effect on every node, in seconds.
 pub(crate) const LOGOUT_SECONDS: f64 = 1.0;
 /// The target start-up time, in seconds.
