@@ -1,8 +1,8 @@
 //! Holds back the refusals of a full password queue, so that clients that come back at once come once a second.
 //!
 //! Such a refusal asks the client to retry after a second. Clients that do not wait would cause tens of thousands of refusals a second on
-//! a few hundred connections, and all other requests would wait for the processors. A refusal that is held costs a timer and its
-//! connection. It is held on the server rather than the connection, which a proxy shares among its clients.
+//! a few hundred connections, and all other requests would wait for the processors. A held refusal costs a timer and the place of its
+//! connection. To pause the connection after an immediate refusal would not do: a proxy has the next request of another client on it.
 
 use std::net::IpAddr;
 use std::time::Duration;
