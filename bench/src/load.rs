@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{interval_at, sleep};
 
-use crate::connection::Connection;
+use crate::connection::{Connection, HttpResponse};
 use crate::error::BenchError;
 use crate::progress::Progress;
 use crate::requests::Requests;
@@ -41,17 +41,21 @@ impl Load {
     /// Sends requests for the duration of a round, starting over after the last request. Several servers share the connections
     /// and count as one.
     pub(crate) async fn round(&self, servers: &[&Server], length: Duration) -> Result<Round, BenchError> {
-        let connections = connect(servers).await?;
-        let (before, own, start) = (used_by(servers)?, cpu("self")?, now());
-        let end = Some(start + length);
-        let mut clients: JoinSet<_> = connections.into_iter().map(|to| client(to, self.clone(), end)).collect();
-        let mut all = ClientStats::default();
-        while let Some(tally) = clients.join_next().await {
-            all.add(tally??);
-        }
-        let (elapsed, spent) = (start.elapsed(), used_by(servers)?.saturating_sub(before));
-        let cost = Cost { elapsed, cpu: spent, own: cpu("self")?.saturating_sub(own) };
-        Ok(Round::of(all.latencies.len(), cost, all.checked()?))
+        round_of(servers, length, |to, _, end| client(to, self.clone(), Some(end))).await
+    }
+
+    /// The same at this many requests per second, which must be fewer than the servers can answer.
+    pub(crate) async fn paced_round(
+        &self,
+        servers: &[&Server],
+        rate: u32,
+        length: Duration,
+    ) -> Result<Round, BenchError> {
+        // The connections take turns, so that the requests are spread over time.
+        let turn = Duration::from_secs(1) / rate;
+        let pause = turn * u32::try_from(CONNECTIONS)?;
+        let paced = |to, place: u32, end| paced_client(to, self.clone(), (turn * place, pause), end);
+        round_of(servers, length, paced).await
     }
 
     /// Sends every request once, as a round: for requests that cannot be repeated.
@@ -88,6 +92,24 @@ impl Load {
     }
 }
 
+/// A round of clients, each of which gets a connection, its place among them, and the end of the round.
+async fn round_of<C: Future<Output = Result<ClientStats, BenchError>> + Send + 'static>(
+    servers: &[&Server],
+    length: Duration,
+    start_client: impl Fn(Connection, u32, Instant) -> C,
+) -> Result<Round, BenchError> {
+    let connections = connect(servers).await?;
+    let (before, own, start) = (used_by(servers)?, cpu("self")?, now());
+    let clients = connections.into_iter().zip(0..).map(|(to, place)| start_client(to, place, start + length));
+    let (mut clients, mut all): (JoinSet<_>, _) = (clients.collect(), ClientStats::default());
+    while let Some(tally) = clients.join_next().await {
+        all.add(tally??);
+    }
+    let (elapsed, spent) = (start.elapsed(), used_by(servers)?.saturating_sub(before));
+    let cost = Cost { elapsed, cpu: spent, own: cpu("self")?.saturating_sub(own) };
+    Ok(Round::of(all.latencies.len(), cost, all.checked()?))
+}
+
 async fn connect(servers: &[&Server]) -> Result<Vec<Connection>, BenchError> {
     let mut connections = Vec::with_capacity(CONNECTIONS);
     for server in servers.iter().cycle().take(CONNECTIONS) {
@@ -115,18 +137,44 @@ async fn client(mut connection: Connection, load: Load, end: Option<Instant>) ->
             break;
         }
         let answer = connection.exchange(&request).await?;
-        if !load.requests.accepts(answer) {
-            tally.failures += 1;
-            tally.example.get_or_insert_with(|| answer.text());
-        }
         let done = now();
-        tally.latencies.push(nanoseconds(done - last));
+        tally.count(&load, answer, done - last);
         last = done;
     }
     Ok(tally)
 }
 
+/// Sends a request after `first`, and then one every `pause` until `end`; a late one delays no later one.
+async fn paced_client(
+    mut connection: Connection,
+    load: Load,
+    (first, pause): (Duration, Duration),
+    end: Instant,
+) -> Result<ClientStats, BenchError> {
+    let (mut request, mut tally) = (Vec::with_capacity(1024), ClientStats::default());
+    let mut ticks = interval_at(tokio::time::Instant::from_std(now()) + first, pause);
+    loop {
+        ticks.tick().await;
+        let sent = now();
+        if sent >= end {
+            return Ok(tally);
+        }
+        load.requests.write(load.used.fetch_add(1, Ordering::Relaxed) % load.requests.len().max(1), &mut request);
+        let answer = connection.exchange(&request).await?;
+        tally.count(&load, answer, sent.elapsed());
+    }
+}
+
 impl ClientStats {
+    /// Counts a response.
+    fn count(&mut self, load: &Load, answer: HttpResponse<'_>, elapsed: Duration) {
+        if !load.requests.accepts(answer) {
+            self.failures += 1;
+            self.example.get_or_insert_with(|| answer.text());
+        }
+        self.latencies.push(nanoseconds(elapsed));
+    }
+
     fn add(&mut self, other: Self) {
         self.latencies.extend(other.latencies);
         self.failures += other.failures;

@@ -6,6 +6,7 @@ mod comparison;
 mod connection;
 mod error;
 mod file_limit;
+mod full_sign_in;
 mod load;
 mod oidc_client;
 mod oidc_receiver;
@@ -40,7 +41,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Measures deskpass and writes the figures to bench/RESULTS.md.
 ///
-/// A run takes about twenty-two minutes, 2 GiB of memory and 2 GiB of disk, and removes its files afterwards. It starts PostgreSQL
+/// A run takes about half an hour, 2 GiB of memory and 2 GiB of disk, and removes its files afterwards. It starts PostgreSQL
 /// and Redis itself; tools/services installs them. A missed target is reported and is not an error.
 #[derive(Debug, Parser)]
 #[command(

@@ -42,7 +42,7 @@ impl Group {
     /// The number of steps that the run reports.
     pub(crate) const fn steps(self) -> usize {
         match self {
-            Self::Embedded | Self::ScaledOut => 19,
+            Self::Embedded | Self::ScaledOut => 20,
             Self::Sockets => 15,
             Self::Oidc => 6,
             Self::People => 10,
@@ -68,6 +68,8 @@ pub(crate) struct Plan {
     pub(crate) waiting: usize,
     /// The number of timed sign-ins by QR code.
     pub(crate) scans: usize,
+    /// The number of sign-ins by QR code after which the memory is read.
+    pub(crate) qr_sign_ins: usize,
     /// The number of timed sign-outs, with Redis and without.
     pub(crate) logouts: usize,
     /// Idle rounds and rounds with many password attempts, after one warm-up round, and the duration of each.
@@ -125,6 +127,8 @@ pub(crate) const SYNC_SECONDS: f64 = 60.0;
 pub(crate) const CALL_SECONDS: f64 = 0.2;
 /// The target throughput of verify on a node with shared data, relative to a bare handler.
 pub(crate) const SHARED_RATIO: f64 = 0.8;
+/// The target CPU time of verify on two nodes, relative to that on one: the least and the most.
+pub(crate) const TWO_NODES_COST: (f64, f64) = (0.95, 1.05);
 /// The target time until a logout takes effect on every node, in seconds.
 pub(crate) const LOGOUT_SECONDS: f64 = 1.0;
 /// The target start-up time, in seconds.
@@ -135,6 +139,8 @@ pub(crate) const FLOOD_RATIO: f64 = 2.0;
 pub(crate) const FLOOD_BYTES: usize = 128 << 20;
 /// The target memory of a service with 10 000 sockets, in bytes.
 pub(crate) const SOCKETS_BYTES: usize = 120 << 20;
+/// The target memory of a service after many sign-ins that are over, in bytes.
+pub(crate) const QR_MEMORY_BYTES: usize = 100 << 20;
 /// The target times in seconds until a message reaches one of many sockets, until it reaches all, and until the sockets of
 /// ended sessions are closed.
 pub(crate) const SOCKET_SECONDS: f64 = 0.005;
@@ -155,6 +161,7 @@ impl Plan {
             // They expire three minutes after the request; the measurement must finish before that.
             waiting: 10_000,
             scans: 500,
+            qr_sign_ins: 100_000,
             shared: 100_000,
             logouts: 1_000,
             floods: 5,
@@ -186,6 +193,7 @@ impl Plan {
             small: Size { sessions: 2_000, ..full.small },
             large: Size { sessions: 20_000, ..full.large },
             scans: 100,
+            qr_sign_ins: 200,
             shared: 10_000,
             logouts: 40,
             floods: 2,

@@ -60,6 +60,16 @@ impl Report {
         self.row([name, &measured, &format!("formula: {formula}"), &format!("{ratio:.2}"), &target, met]);
     }
 
+    /// Adds the CPU time of a request beside that of the baseline, and the range in which their ratio is expected.
+    pub(crate) fn cost_ratio(&mut self, name: &str, comparison: &Comparison, (least, most): (f64, f64)) {
+        let each = |rounds: &[Round]| median_of(rounds, |round| round.cpu);
+        let (ours, theirs) = (each(&comparison.ours), each(&comparison.theirs));
+        let ratio = ours / theirs;
+        let (target, met) = promise(Some((format!("{least:.2} – {most:.2}"), (least..=most).contains(&ratio))));
+        let beside = format!("{}: {}", comparison.baseline, duration(theirs));
+        self.row([name, &duration(ours), &beside, &format!("{ratio:.2}"), &target, met]);
+    }
+
     /// Adds the requests per second and core, from the CPU time of the service.
     pub(crate) fn per_core(&mut self, name: &str, rounds: &[Round]) {
         let each = median_of(rounds, |round| round.cpu);

@@ -183,8 +183,17 @@ pub(crate) fn post_json(path: &str, token: &str, body: &str) -> Vec<u8> {
 
 /// A request with a JSON body and no token, for calls that are not measured.
 pub(crate) fn put_json(path: &str, body: &str) -> Vec<u8> {
-    let (head, length) = (head("PUT", path), body.len());
-    format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into()
+    with_json(head("PUT", path), body)
+}
+
+/// The same with POST.
+pub(crate) fn post_json_anonymously(path: &str, body: &str) -> Vec<u8> {
+    with_json(head("POST", path), body)
+}
+
+fn with_json(head: String, body: &str) -> Vec<u8> {
+    let kind = format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
+    (head + &kind + body).into()
 }
 
 /// A request of the platform.

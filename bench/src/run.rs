@@ -6,6 +6,7 @@ mod oidc;
 mod oidc_logout;
 mod people;
 mod qr;
+mod qr_memory;
 mod scale;
 mod scaled_out;
 mod sockets;
@@ -72,6 +73,7 @@ impl Run<'_> {
         self.worst().await?;
         self.sign_ins().await?;
         self.qr().await?;
+        self.qr_memory().await?;
         self.flood().await
     }
 

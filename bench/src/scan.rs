@@ -22,7 +22,7 @@ const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct QrCode {
     pub(crate) ticket: String,
     #[serde(rename = "qrcode_url")]
-    link: String,
+    pub(crate) link: String,
     #[serde(rename = "qrcode_png_base64")]
     picture: String,
 }
@@ -88,7 +88,7 @@ async fn wait_and_scan(server: &Server) -> Result<ConfirmLatency, BenchError> {
 }
 
 /// Follows a code's link through the platform and back, and returns the secret with which the phone decides.
-async fn scan(phone: &mut Connection, link: &str) -> Result<String, BenchError> {
+pub(crate) async fn scan(phone: &mut Connection, link: &str) -> Result<String, BenchError> {
     let mut link = Url::parse(link)?;
     link.query_pairs_mut().append_pair("sim_user", OWNER);
     let callback = follow(phone, &link).await?;

@@ -13,8 +13,10 @@ use crate::harness::{StoreBackend, TestApp, fragment, location, rounds, target};
 /// Leaves a sign-in in the state of a node that dies after the phone's confirmation.
 async fn left_confirmed(node: &TestApp, ticket: &str, claim: &PhoneClaim) {
     let (now, ticket) = (node.clock.now(), Secret::<Ticket>::parse(ticket).unwrap().digest());
-    let left =
-        |sign_in| Ok::<_, ()>(PendingSignIn { stage: Step::Confirmed { claim: claim.clone(), since: now }, ..sign_in });
+    let left = |sign_in| {
+        let claim = Box::new(claim.clone());
+        Ok::<_, ()>(PendingSignIn { stage: Step::Confirmed { claim, since: now }, ..sign_in })
+    };
     node.auth().shared.sign_ins.update(&ticket, now, left).await.unwrap().unwrap().unwrap();
 }
 

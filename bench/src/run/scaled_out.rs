@@ -7,7 +7,7 @@ use crate::backends::{Backends, SharedBackend};
 use crate::comparison::Comparison;
 use crate::error::BenchError;
 use crate::load::Load;
-use crate::plan::{SESSIONS_EACH, SHARED_RATIO, SIGN_IN_EMPLOYEES};
+use crate::plan::{SESSIONS_EACH, SHARED_RATIO, SIGN_IN_EMPLOYEES, TWO_NODES_COST};
 use crate::postgres_baseline::{Digests, PostgresBaseline, Work};
 use crate::progress::grouped;
 use crate::requests::{Requests, WordList};
@@ -16,6 +16,9 @@ use crate::server::{NODE_CONNECTIONS, Server};
 
 /// The smallest session cache that a node accepts.
 const SMALL_CACHE: (&str, &str) = ("DESKPASS_SESSION__CACHE_ENTRIES", "1000");
+
+/// The rate at which the cost of a request is compared, in requests per second: less than half of what the nodes can answer.
+const COST_RATE: u32 = 30_000;
 
 /// The number of times that every session is sent to a node before the node counts as unable to cache them.
 const MAX_FILLS: usize = 3;
@@ -33,6 +36,7 @@ impl Run<'_> {
         self.without_redis(&backend, &one, &tokens).await?;
         let other = self.warm(&backend, &tokens).await?;
         self.two_nodes(&one, &other, &tokens).await?;
+        self.two_nodes_cost(&one, &other, &tokens).await?;
         self.shared_sign_ins(&servers).await?;
         self.logouts("Redis up", [&one, &other], &tokens, 0).await?;
         servers.kill("redis")?;
@@ -104,6 +108,21 @@ impl Run<'_> {
         let comparison = Comparison::new("verify, two nodes".into(), "one node", None);
         let requests = Arc::new(Requests::verify(tokens.drawn(DRAWS)));
         let comparison = self.between(comparison, &[one, other], &[one], requests).await?;
+        self.report.add_comparison(comparison);
+        Ok(())
+    }
+
+    /// Compares the CPU time of a request on two nodes with that on one, at the same rate.
+    async fn two_nodes_cost(&mut self, one: &Server, other: &Server, tokens: &WordList) -> Result<(), BenchError> {
+        let requests = Arc::new(Requests::verify(tokens.drawn(DRAWS)));
+        let (two, alone, plan) = (Load::new(Arc::clone(&requests)), Load::new(requests), self.plan);
+        let comparison = Comparison::new("verify, two nodes, paced".into(), "one node", None);
+        let (ours, theirs) = (
+            async || two.paced_round(&[one, other], COST_RATE, plan.round).await,
+            async || alone.paced_round(&[one], COST_RATE, plan.round).await,
+        );
+        let comparison = comparison.run(plan, &self.progress, ours, theirs).await?;
+        self.report.cost_ratio("CPU each of verify, two nodes, paced", &comparison, TWO_NODES_COST);
         self.report.add_comparison(comparison);
         Ok(())
     }

@@ -136,6 +136,11 @@ impl CredentialVault {
         self.hasher.reserve(priority, owner).ok_or(Refusal::Busy)
     }
 
+    /// Refuses an anonymous request while the queue of the password hasher is full.
+    pub(crate) fn require_anonymous_slot(&self) -> Result<(), Refusal> {
+        if self.hasher.rejects_anonymous() { Err(Refusal::Busy) } else { Ok(()) }
+    }
+
     /// The state of the queue of the password hasher.
     #[must_use]
     pub fn hash_queue(&self) -> HashQueueState {

@@ -9,6 +9,7 @@ mod bind;
 mod chore_lease;
 mod code_exchange;
 mod credential_vault;
+mod delivered_sign_in;
 mod departure;
 mod dev;
 mod device_owner;

@@ -133,14 +133,18 @@ impl Auth {
         let delivered = self.shared.sign_ins.update(&digest, now, |sign_in| match sign_in.stage {
             SignInStage::Ready { delivered_at, .. } => {
                 first.store(delivered_at.is_none(), Ordering::Relaxed);
-                sign_in.delivered(now).map_err(|InvalidTransition| Some(TicketStatus::Expired))
+                let delivered = sign_in.delivered(now).map(|delivered| self.trim_delivered(delivered));
+                delivered.map_err(|InvalidTransition| Some(TicketStatus::Expired))
             }
             _ => Err(None),
         });
         Ok(match delivered.await?.unwrap_or(Err(Some(TicketStatus::Expired))) {
-            Ok(PendingSignIn { stage: SignInStage::Ready { who, by_phone, .. }, token: (_, sealed), .. }) => {
+            Ok(PendingSignIn {
+                stage: SignInStage::Ready { who, by_phone, confirm, .. }, token: (_, sealed), ..
+            }) => {
                 if by_phone && first.into_inner() {
                     self.count_step(SignInStep::QrCollected);
+                    self.keep_outcome(confirm, now).await;
                 }
                 Some(TicketStatus::Confirmed(who, Secret::unseal(sealed, ticket)))
             }
@@ -246,6 +250,7 @@ impl Auth {
             self.shared.wait_until_up().await;
             self.shared.claims.put(confirm.digest(), pointer, now).await?;
         }
+        self.forget_scan_id(scan_id).await;
         Ok(confirm)
     }
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, EarlyEnd, SignInStage};
+use deskpass_core::{Confirm, Digest, EarlyEnd, Secret, SignInStage};
+use deskpass_store::{PointerKind, SignInPointer};
 use tokio::time::timeout;
 
 use crate::{Auth, Error, Refusal};
@@ -35,8 +36,8 @@ impl Auth {
     /// # Errors
     /// When the sign-in was cancelled or refused, or has expired, or the shared state fails.
     pub async fn scan_outcome(&self, confirm: &str) -> Result<ScanOutcome, Error> {
-        let (ticket, _) = self.ticket_of_confirm(confirm).await?;
-        self.outcome_of(&ticket).await
+        let (pointer, _) = self.claim_pointer(confirm).await?;
+        self.outcome_of(pointer).await
     }
 
     /// The same, but waits up to `limit` while the waiting browser has not collected the token.
@@ -44,13 +45,15 @@ impl Auth {
     /// # Errors
     /// As [`Auth::scan_outcome`].
     pub async fn await_scan_outcome(&self, confirm: &str, limit: Duration) -> Result<ScanOutcome, Error> {
-        let (ticket, _) = self.ticket_of_confirm(confirm).await?;
-        let changes = self.shared.sign_ins.watch(&ticket, self.clock.now()).await?.ok_or(Refusal::SignInOver)?;
+        let (pointer, _) = self.claim_pointer(confirm).await?;
+        let Some(changes) = self.shared.sign_ins.watch(&pointer.to, self.clock.now()).await? else {
+            return self.outcome_of(pointer).await;
+        };
         let settled = async {
             loop {
                 // Subscribes before it reads the state, so that no change is missed in between.
                 let next = changes.next();
-                match self.outcome_of(&ticket).await? {
+                match self.outcome_of(pointer).await? {
                     ScanOutcome::Confirmed => next.await,
                     outcome => return Ok(outcome),
                 }
@@ -58,12 +61,29 @@ impl Auth {
         };
         match timeout(limit, settled).await {
             Ok(outcome) => outcome,
-            Err(_) => self.outcome_of(&ticket).await,
+            Err(_) => self.outcome_of(pointer).await,
         }
     }
 
-    async fn outcome_of(&self, ticket: &Digest) -> Result<ScanOutcome, Error> {
-        let read = self.shared.sign_ins.read_with(ticket, self.clock.now(), |sign_in| ScanOutcome::of(&sign_in.stage));
+    /// The ticket and the digest of a phone's secret.
+    pub(crate) async fn ticket_of_confirm(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
+        let (pointer, confirm) = self.claim_pointer(confirm).await?;
+        Ok((pointer.to, confirm))
+    }
+
+    /// What a phone's secret points to, and the digest of the secret.
+    async fn claim_pointer(&self, confirm: &str) -> Result<(SignInPointer, Digest), Error> {
+        let confirm = Secret::<Confirm>::parse(confirm).map_err(|_| Refusal::SignInOver)?.digest();
+        let pointer = self.shared.claims.read_with(&confirm, self.clock.now(), |pointer| *pointer).await?;
+        Ok((pointer.ok_or(Refusal::SignInOver)?, confirm))
+    }
+
+    /// The progress of the sign-in that a phone's secret pointed to.
+    async fn outcome_of(&self, SignInPointer { to, kind, .. }: SignInPointer) -> Result<ScanOutcome, Error> {
+        if kind == PointerKind::DeliveredSignIn {
+            return Ok(ScanOutcome::SignedIn);
+        }
+        let read = self.shared.sign_ins.read_with(&to, self.clock.now(), |sign_in| ScanOutcome::of(&sign_in.stage));
         Ok(read.await?.flatten().ok_or(Refusal::SignInOver)?)
     }
 }

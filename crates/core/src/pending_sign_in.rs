@@ -84,17 +84,17 @@ pub struct SignInOrigin {
     pub client: Option<(String, String)>,
 }
 
-/// The stage of a sign-in.
+/// The stage of a sign-in. A claim is on the heap: it is half the size of a sign-in, and most codes are never scanned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SignInStage {
     /// No phone has scanned the code.
     Waiting,
     /// A phone has scanned the code and must decide.
-    Scanned(PhoneClaim),
+    Scanned(Box<PhoneClaim>),
     /// The phone confirmed; the session is being created.
     Confirmed {
         /// The claim of the phone.
-        claim: PhoneClaim,
+        claim: Box<PhoneClaim>,
         /// The time of the confirmation, which identifies the request that creates the session.
         since: Timestamp,
     },
@@ -107,6 +107,9 @@ pub enum SignInStage {
         /// Whether a phone confirmed it; otherwise the platform redirected the browser itself.
         #[serde(default)]
         by_phone: bool,
+        /// The digest of the phone's secret. Only records in the memory of a process have it.
+        #[serde(skip)]
+        confirm: Option<Digest>,
     },
     /// Cancelled or refused.
     Over,
@@ -144,13 +147,18 @@ pub struct PersonPreview {
 pub struct InvalidTransition;
 
 impl PendingSignIn {
+    /// The claim of the phone that has scanned the code, until the session exists.
+    fn claim(&self) -> Option<&PhoneClaim> {
+        match &self.stage {
+            SignInStage::Scanned(claim) | SignInStage::Confirmed { claim, .. } => Some(claim),
+            SignInStage::Waiting | SignInStage::Ready { .. } | SignInStage::Over => None,
+        }
+    }
+
     /// The employee whose phone has scanned the code.
     #[must_use]
     pub fn who(&self) -> Option<&EmployeeKey> {
-        match &self.stage {
-            SignInStage::Scanned(claim) | SignInStage::Confirmed { claim, .. } => Some(&claim.who.key),
-            SignInStage::Waiting | SignInStage::Ready { .. } | SignInStage::Over => None,
-        }
+        self.claim().map(|claim| &claim.who.key)
     }
 
     /// Records that the person who scanned the code may not sign in. Has an effect only before a phone has claimed it.
@@ -168,7 +176,7 @@ impl PendingSignIn {
     /// Records that a phone scanned the code. The first phone wins.
     pub fn scanned(self, claim: PhoneClaim) -> Result<Self, InvalidTransition> {
         match self.stage {
-            SignInStage::Waiting => Ok(Self { stage: SignInStage::Scanned(claim), ..self }),
+            SignInStage::Waiting => Ok(Self { stage: SignInStage::Scanned(Box::new(claim)), ..self }),
             _ => Err(InvalidTransition),
         }
     }
@@ -177,19 +185,20 @@ impl PendingSignIn {
     /// produced no session. A session that may already exist does no harm, because it has the same token.
     #[must_use]
     pub fn may_confirm(&self, confirm: Digest, now: Timestamp) -> Option<&PhoneClaim> {
-        match &self.stage {
-            SignInStage::Scanned(claim) => Some(claim),
-            SignInStage::Confirmed { claim, since } if now >= *since + CONFIRM_LEASE => Some(claim),
-            _ => None,
-        }
-        .filter(|claim| claim.confirm == confirm)
+        let claim = match &self.stage {
+            SignInStage::Scanned(claim) => claim,
+            SignInStage::Confirmed { claim, since } if now >= *since + CONFIRM_LEASE => claim,
+            _ => return None,
+        };
+        Some(&**claim).filter(|claim| claim.confirm == confirm)
     }
 
     /// Records that the phone's page has shown the question to the user. Repetition has no effect.
     pub fn shown(self, confirm: Digest) -> Result<Self, InvalidTransition> {
         match self.stage {
-            SignInStage::Scanned(claim) if claim.confirm == confirm => {
-                Ok(Self { stage: SignInStage::Scanned(PhoneClaim { shown: true, ..claim }), ..self })
+            SignInStage::Scanned(mut claim) if claim.confirm == confirm => {
+                claim.shown = true;
+                Ok(Self { stage: SignInStage::Scanned(claim), ..self })
             }
             _ => Err(InvalidTransition),
         }
@@ -203,7 +212,7 @@ impl PendingSignIn {
         picked: Option<MatchNumber>,
         now: Timestamp,
     ) -> Result<Self, InvalidTransition> {
-        let claim = self.may_confirm(confirm, now).ok_or(InvalidTransition)?.clone();
+        let claim = Box::new(self.may_confirm(confirm, now).ok_or(InvalidTransition)?.clone());
         if !self.is_number_picked(picked) {
             return Ok(self.over(EarlyEnd::WrongNumber));
         }
@@ -255,8 +264,10 @@ impl PendingSignIn {
         if matches!(self.stage, SignInStage::Ready { .. } | SignInStage::Over) {
             return self;
         }
-        let (expires_at, by_phone) = (self.expires_at.max(now + REDELIVERY_PERIOD), self.stage != SignInStage::Waiting);
-        Self { stage: SignInStage::Ready { who, delivered_at: None, by_phone }, expires_at, ..self }
+        let (expires_at, confirm) =
+            (self.expires_at.max(now + REDELIVERY_PERIOD), self.claim().map(|claim| claim.confirm));
+        let stage = SignInStage::Ready { who, delivered_at: None, by_phone: confirm.is_some(), confirm };
+        Self { stage, expires_at, ..self }
     }
 
     /// Records that the session could not be created for a temporary reason: the phone may confirm again. A request whose
@@ -282,14 +293,28 @@ impl PendingSignIn {
 
     /// Records that the token was delivered. From now on, the same response may be repeated for a limited period.
     pub fn delivered(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        let SignInStage::Ready { who, delivered_at, by_phone } = self.stage else { return Err(InvalidTransition) };
+        let SignInStage::Ready { who, delivered_at, by_phone, confirm } = self.stage else {
+            return Err(InvalidTransition);
+        };
         let first = delivered_at.unwrap_or(now);
         if now >= first + REDELIVERY_PERIOD {
             return Err(InvalidTransition);
         }
         // Only a phone asks for the outcome.
         let expires_at = self.expires_at.max(first + if by_phone { OUTCOME_PERIOD } else { REDELIVERY_PERIOD });
-        Ok(Self { stage: SignInStage::Ready { who, delivered_at: Some(first), by_phone }, expires_at, ..self })
+        Ok(Self { stage: SignInStage::Ready { who, delivered_at: Some(first), by_phone, confirm }, expires_at, ..self })
+    }
+
+    /// The same for a store that keeps the outcome for the phone elsewhere: a delivered sign-in lasts as long as the response may be
+    /// repeated.
+    #[must_use]
+    pub fn without_outcome(self) -> Self {
+        match self.stage {
+            SignInStage::Ready { delivered_at: Some(first), .. } => {
+                Self { expires_at: first + REDELIVERY_PERIOD, ..self }
+            }
+            _ => self,
+        }
     }
 }
 

@@ -35,7 +35,7 @@ use crate::app::installation::{NewData, OtherPlatform};
 use crate::app::own_pages::{OwnPages, OwnPagesProblem};
 use crate::app::platform::VerifyFileProblem;
 use crate::app::readiness::ReadinessCache;
-use crate::app::reload::{look, maximum_sockets, maximum_streams};
+use crate::app::reload::{look, maximum_held_refusals, maximum_sockets, maximum_streams};
 use crate::app::reload_status::ReloadStatus;
 use crate::app::reply_backend::ReplyBackend;
 use crate::app::sync_runs::SyncRuns;
@@ -88,6 +88,8 @@ pub struct AppInner {
     pub(crate) failure_log: Arc<FailureLog>,
     /// Limits the event streams of sign-ins, per client.
     pub(crate) event_stream_limiter: ClientLimiter,
+    /// Limits the refusals that are held back.
+    pub(crate) held_refusal_limiter: ClientLimiter,
     /// Limits the sockets, per client.
     pub(crate) socket_limiter: ClientLimiter,
     draining: watch::Sender<bool>,
@@ -261,6 +263,7 @@ impl App {
             sync_runs: Arc::default(),
             failure_log: Arc::default(),
             event_stream_limiter: maximum_streams(&settings, &ClientLimiter::default()),
+            held_refusal_limiter: maximum_held_refusals(&settings, &ClientLimiter::default()),
             socket_limiter: maximum_sockets(&settings, &ClientLimiter::default()),
             draining: watch::Sender::new(false),
             node,

@@ -7,6 +7,7 @@ mod auth;
 mod dispatcher;
 mod error;
 mod handler;
+mod held_refusals;
 mod high_risk;
 mod messages;
 mod oidc;

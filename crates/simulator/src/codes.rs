@@ -9,7 +9,7 @@ use deskpass_core::{Entropy, NoEntropy, Timestamp};
 use crate::address_book::Person;
 
 /// The maximum number of codes; beyond it, the oldest is removed first.
-const MAX_CODES: usize = 50_000;
+const MAX_CODES: usize = 10_000;
 
 /// How long a code is remembered, to distinguish a used or expired one from an unknown one.
 const MEMORY: Duration = Duration::from_mins(30);

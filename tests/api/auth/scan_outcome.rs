@@ -119,6 +119,24 @@ async fn without_a_place_the_response_does_not_wait() {
     assert_eq!(answered.data()["status"], "confirmed");
 }
 
+/// Records in the memory of the process are forgotten as soon as nobody needs them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_collected_sign_in_takes_no_memory_while_its_outcome_is_known() {
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
+    let (code, confirm) = scanned(&mut client).await;
+    client.decide("confirm", &confirm).await.data();
+    assert_eq!(client.scan_status(ticket(&code)).await["status"], "confirmed");
+    app.clock.advance(Duration::from_secs(30));
+    // Expired records are removed when another one comes.
+    client.qrcode().await;
+    let shared = &app.auth().shared;
+    assert_eq!((shared.sign_ins.len(), shared.scan_ids.len()), (1, 1), "only those of the new code");
+    assert_eq!(client.decide("outcome", &confirm).await.data(), json!({ "status": "signed_in" }));
+    let asked = json!({ "confirm": confirm, "wait": true });
+    assert_eq!(client.post("/api/auth/scan/outcome", &[], &asked).await.data()["status"], "signed_in");
+}
+
 /// The phone is at one node, and the browser collects at the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_phone_at_one_node_learns_what_a_browser_collected_at_another() {

@@ -115,9 +115,10 @@ impl Auth {
     }
 
     async fn begin_confirmed_session(&self, sign_in: &PendingSignIn) -> Result<PersonPreview, Error> {
-        let SignInStage::Confirmed { claim: PhoneClaim { who, phone, .. }, .. } = &sign_in.stage else {
+        let SignInStage::Confirmed { claim, .. } = &sign_in.stage else {
             return Err(Refusal::SignInOver.into());
         };
+        let PhoneClaim { who, phone, .. } = &**claim;
         self.update_person(who).await?;
         let SignInOrigin { source, visitor, .. } = &sign_in.asked;
         let (employee, method, proof) = (&who.key, LoginMethod::Qrcode, SignInProof::of(who));

@@ -260,7 +260,11 @@ fn the_outcome_is_known_for_a_while_after_the_delivery_to_a_browser_that_waited_
     let ready = scanned.ready(shown, at);
     let delivered = ready.delivered(at).unwrap_or_else(|_| unreachable!("it is ready"));
     assert_eq!(delivered.expires_at, at + OUTCOME_PERIOD);
-    assert!(delivered.delivered(at + REDELIVERY_PERIOD).is_err(), "the token itself is not delivered for longer");
+    assert!(delivered.clone().delivered(at + REDELIVERY_PERIOD).is_err(), "the token is not delivered for longer");
+    let apart = delivered.without_outcome();
+    assert_eq!(apart.expires_at, at + REDELIVERY_PERIOD, "the outcome is kept elsewhere");
+    assert!(matches!(apart.stage, SignInStage::Ready { confirm: Some(confirm), .. } if confirm == digest(1)));
+    assert_eq!(waiting().without_outcome().expires_at, waiting().expires_at);
 }
 
 #[test]

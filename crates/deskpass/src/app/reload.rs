@@ -43,6 +43,7 @@ impl App {
             sync_runs: Arc::clone(&self.sync_runs),
             failure_log: Arc::clone(&self.failure_log),
             event_stream_limiter: maximum_streams(&settings, &self.event_stream_limiter),
+            held_refusal_limiter: maximum_held_refusals(&settings, &self.held_refusal_limiter),
             socket_limiter: maximum_sockets(&settings, &self.socket_limiter),
             draining: self.draining.clone(),
             node: self.node,
@@ -106,7 +107,13 @@ pub(super) fn maximum_streams(Settings { server, .. }: &Settings, counted: &Clie
     counted.with_maximums(server.max_connections / 4, server.max_connections_per_address)
 }
 
-/// Half of all connections, for the same reason.
+/// An eighth of all connections, for the same reason; from one address as many, since a proxy has all of them. Refusals above the limit are
+/// not held.
+pub(super) fn maximum_held_refusals(Settings { server, .. }: &Settings, counted: &ClientLimiter) -> ClientLimiter {
+    counted.with_maximums(server.max_connections / 8, server.max_connections / 8)
+}
+
+/// Half of all connections, for the same reason as the streams.
 pub(super) fn maximum_sockets(Settings { server, sockets, .. }: &Settings, counted: &ClientLimiter) -> ClientLimiter {
     counted.with_maximums(server.max_connections / 2, sockets.max_per_address)
 }

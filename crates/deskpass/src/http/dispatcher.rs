@@ -33,7 +33,7 @@ use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, X_FORWA
 use crate::http::response::{ErrorBody, ErrorContext, ErrorPageCause, Outcome, envelope, oauth_body};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
-use crate::http::{admission, high_risk, openapi, pages, rate_limit};
+use crate::http::{admission, held_refusals, high_risk, openapi, pages, rate_limit};
 use crate::telemetry::{RouteLabels, RouteMetrics, Stopwatch};
 
 /// Responds to all requests. The service is passed with each: a reload replaces it, and a request keeps the one it began with.
@@ -208,10 +208,12 @@ impl Dispatcher {
                     api_description,
                     high_risk: high_risk::operation,
                 };
-                rate_limit::run_limited(app, route, request, context).await.unwrap_or_else(|wait| {
+                let limited = rate_limit::run_limited(app, route, request, context).await;
+                let response = limited.unwrap_or_else(|wait| {
                     self.route_metrics.count_rate_limited(row);
                     ApiError::from(Refusal::RateLimited(wait)).into_response()
-                })
+                });
+                held_refusals::hold(app, peer, response).await
             }
             None => unmatched(app, matched, &request),
         }

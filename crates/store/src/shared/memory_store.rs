@@ -15,7 +15,8 @@ pub(super) struct MemoryStore<T> {
 }
 
 struct Records<T> {
-    by_digest: HashMap<Digest, Record<T>>,
+    /// The records are on the heap: a table never shrinks, and one that had to hold a flood would keep the memory of as many records.
+    by_digest: HashMap<Digest, Box<Record<T>>>,
     /// Oldest first, with the expiry that each record had at first. It may still contain records that were removed.
     by_age: VecDeque<(Digest, Timestamp)>,
 }
@@ -49,7 +50,7 @@ impl<T: Expiring> MemoryStore<T> {
         }
         records.evict(self.capacity, now);
         records.by_age.push_back((digest, value.until()));
-        records.by_digest.insert(digest, Record { value, watchers: None });
+        records.by_digest.insert(digest, Box::new(Record { value, watchers: None }));
         true
     }
 
@@ -91,7 +92,7 @@ impl<T: Expiring> MemoryStore<T> {
 
 impl<T: Expiring> Records<T> {
     fn live(&mut self, digest: &Digest, now: Timestamp) -> Option<&mut Record<T>> {
-        self.by_digest.get_mut(digest).filter(|record| now < record.value.until())
+        self.by_digest.get_mut(digest).map(Box::as_mut).filter(|record| now < record.value.until())
     }
 
     /// Removes expired records, and the oldest ones above the capacity. Checks only a few records per call, so that no

@@ -109,6 +109,7 @@ pub(crate) async fn login(
     trace.set_employee(&employee);
     let (entry, redirect_uri) = (code_entry(&app), redirect::callback_url(&app));
     let login = AgentLogin { employee, credentials, entry, redirect_uri, browser, shown, visitor };
+    app.auth.refuse_while_busy(&login)?;
     let inside = app.clone();
     let work = async move { inside.auth.agent_login(&login).await };
     let entry = run_to_completion(work.instrument(trace.sign_in_span(trace.reference))).await?;
