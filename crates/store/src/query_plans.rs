@@ -60,7 +60,7 @@ impl Store {
     #[doc(hidden)]
     pub async fn log_page_plans(&self) -> Result<Vec<(String, String)>> {
         let plans = |sql: &Sql<'_>| {
-            let plans = page_statements().map(|(name, text, values)| Ok((name, plan(sql, &text, &values)?)));
+            let plans = page_statements(sql).map(|(name, text, values)| Ok((name, plan(sql, &text, &values)?)));
             plans.collect()
         };
         self.database.read(move |sql| in_snapshot(sql, plans)).await
@@ -70,7 +70,9 @@ impl Store {
     #[doc(hidden)]
     pub async fn log_page_reads(&self) -> Result<Vec<(String, u64)>> {
         let reads = |sql: &Sql<'_>| {
-            empty_page_statements().map(|(name, text, values)| Ok((name, pages_read(sql, &text, &values)?))).collect()
+            empty_page_statements(sql)
+                .map(|(name, text, values)| Ok((name, pages_read(sql, &text, &values)?)))
+                .collect()
         };
         self.database.read(move |sql| in_snapshot(sql, reads)).await
     }
