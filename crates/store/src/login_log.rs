@@ -30,7 +30,7 @@ pub(crate) use key_evidence::{is_other_key, is_own_key};
 pub use key_switch::{KeyForgetting, KeyState, KeySwitch, read_key_state};
 pub use keys::{ChainKeys, KnownKeys};
 pub use page::{LogFilter, LogPage, read_log};
-pub(crate) use page::{find_row, first_id_at, page_statements, read_page};
+pub(crate) use page::{empty_page_statements, find_row, first_id_at, page_statements, read_page};
 pub(crate) use plans::{pruning_statements, reading_statements};
 pub use receipt::{InvalidReceipt, Receipt};
 pub use row::LogRow;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::database::{Row, Sql, SqlValue, in_snapshot};
 use crate::directory::{MAX_SCANNED_ENTRIES, PeopleSql, is_selective};
-use crate::login_log::page_statements;
+use crate::login_log::{empty_page_statements, page_statements};
 use crate::sessions::SessionWalk;
 use crate::{Cursor, PeopleFilter, Result, SessionFilter, Store, oidc, people};
 
@@ -60,11 +60,31 @@ impl Store {
     #[doc(hidden)]
     pub async fn log_page_plans(&self) -> Result<Vec<(String, String)>> {
         let plans = |sql: &Sql<'_>| {
-            let plans = page_statements().map(|(name, text, values)| Ok((name, plan(sql, &text, &values)?)));
+            let plans = page_statements(sql).map(|(name, text, values)| Ok((name, plan(sql, &text, &values)?)));
             plans.collect()
         };
         self.database.read(move |sql| in_snapshot(sql, plans)).await
     }
+
+    /// How many pages PostgreSQL reads for a page of the log that has no entries, by the name of the statement.
+    #[doc(hidden)]
+    pub async fn log_page_reads(&self) -> Result<Vec<(String, u64)>> {
+        let reads = |sql: &Sql<'_>| {
+            empty_page_statements(sql)
+                .map(|(name, text, values)| Ok((name, pages_read(sql, &text, &values)?)))
+                .collect()
+        };
+        self.database.read(move |sql| in_snapshot(sql, reads)).await
+    }
+}
+
+/// The number of pages that PostgreSQL read, from memory or not.
+fn pages_read(sql: &Sql<'_>, text: &str, values: &[SqlValue<'_>]) -> Result<u64> {
+    let lines = sql.rows(&format!("EXPLAIN (ANALYZE, BUFFERS) {text}"), values, |row| row.text(0))?;
+    // The first is about the whole statement.
+    let buffers = lines.iter().find_map(|line| line.trim().strip_prefix("Buffers: shared ")).unwrap_or_default();
+    let counts = buffers.split(' ').filter_map(|part| part.strip_prefix("hit=").or(part.strip_prefix("read=")));
+    Ok(counts.filter_map(|count| count.parse::<u64>().ok()).sum())
 }
 
 /// A statement, with its name and values.

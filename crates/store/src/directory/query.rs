@@ -124,17 +124,13 @@ impl PeopleSql {
         let after = self.text(key);
         if let (Some(role), None) = (role, department) {
             let role = self.value(role.id());
-            // Comparing and ordering by all columns of the index forces its use, however many people have the role.
+            // Ordering by the role, too, forces the use of the index, however many people have the role. Its upper bound stands alone,
+            // since PostgreSQL ends a search only by the first column of a comparison.
             let range = format!(
-                "FROM user_role e WHERE (e.corp_id, e.role_id, e.employee_key) > ({corp}, {role}, {after})
-                 AND (e.corp_id, e.role_id) <= ({corp}, {role})"
+                "FROM user_role e WHERE e.corp_id = {corp} AND (e.role_id, e.employee_key) > ({role}, {after})
+                 AND e.role_id <= {role}"
             );
-            return IndexWalk {
-                columns: BY_ID,
-                range,
-                misses: Vec::new(),
-                order: "e.corp_id, e.role_id, e.employee_key",
-            };
+            return IndexWalk { columns: BY_ID, range, misses: Vec::new(), order: "e.role_id, e.employee_key" };
         }
         let department = department.map(|department| {
             let (column, value) = department.column();

@@ -92,19 +92,37 @@ impl LogIndex {
         }
     }
 
-    /// The statement for the next `step` entries. Comparing and ordering by all columns of the index forces its use,
-    /// whatever a database estimates about the frequency of values.
-    fn text(self, step: usize, department: bool) -> String {
-        let columns = [&["corp_id"], self.columns(), &["id"]].concat();
-        let (own, asked) = (columns.join(", "), ["$1", "$1, $4", "$1, $4, $5"]);
-        let asked = asked.get(self.columns().len()).unwrap_or(&"$1");
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Reference => "login_log_by_reference",
+            Self::EmployeeEvent => "login_log_of_employee_by_event",
+            Self::Employee => "login_log_of_employee",
+            Self::Address => "login_log_by_address",
+            Self::Event => "login_log_by_event",
+            Self::Corp => "login_log_of_corp",
+        }
+    }
+
+    /// The statement for the next `step` entries. It forces the use of this index, whatever a database estimates about the frequency of
+    /// values: SQLite is told its name; for PostgreSQL, the column before `id` is compared and ordered by, too. The lower bound of that
+    /// column stands alone: in a comparison of several columns, PostgreSQL ends its search only by the first one, and would read on to
+    /// the end of the corporation.
+    fn text(self, sql: &Sql<'_>, step: usize, department: bool) -> String {
+        let hint = match sql {
+            Sql::Sqlite(_) => format!("INDEXED BY {}", self.name()),
+            Sql::Postgres(_) => String::new(),
+        };
+        let columns = [&["corp_id"], self.columns()].concat();
+        let mut asked: Vec<_> = columns.iter().zip(["$1", "$3", "$4"]).collect();
+        let (column, value) = asked.pop().unwrap_or((&"corp_id", "$1"));
+        let equal: String = asked.iter().map(|(column, value)| format!("{column} = {value} AND ")).collect();
         let department = if department { DEPARTMENT } else { "NULL" };
         // The index has only rows with a reference.
         let present = if matches!(self, Self::Reference) { "reference IS NOT NULL AND " } else { "" };
         format!(
-            "{COLUMNS}, {department} FROM login_log l
-             WHERE {present}({own}) < ({asked}, $2) AND ({own}) >= ({asked}, $3) ORDER BY {} DESC LIMIT {step}",
-            columns.join(" DESC, ")
+            "{COLUMNS}, {department} FROM login_log l {hint}
+             WHERE {present}{equal}({column}, id) < ({value}, $2) AND {column} >= {value}
+             ORDER BY {column} DESC, id DESC LIMIT {step}"
         )
     }
 }
@@ -165,11 +183,15 @@ fn collect(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usi
     while looked < MAX_SCANNED_ENTRIES {
         let [few, many] = BATCH_SIZES;
         let step = if looked == 0 && limit < few { few } else { many };
-        let values = values(&filter.corp, &before, &from, &along);
-        let entries = sql.rows(&way.text(step, filter.department_id.is_some()), &values, |row| entry(row, filter))?;
+        let values = values(&filter.corp, &before, &along);
+        let entries =
+            sql.rows(&way.text(sql, step, filter.department_id.is_some()), &values, |row| entry(row, filter))?;
         looked += entries.len();
         let ended = entries.len() < step;
         for (id, row) in entries {
+            if id < from {
+                return Ok(page);
+            }
             if row.is_some() && page.rows.len() == limit {
                 page.next = Some(before);
                 return Ok(page);
@@ -186,8 +208,8 @@ fn collect(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usi
 }
 
 /// The values of the statements; the index values come last.
-fn values<'a>(corp: &'a str, before: &'a str, from: &'a str, along: &[&'a str]) -> Vec<SqlValue<'a>> {
-    [corp, before, from].into_iter().chain(along.iter().copied()).map(SqlValue::from).collect()
+fn values<'a>(corp: &'a str, before: &'a str, along: &[&'a str]) -> Vec<SqlValue<'a>> {
+    [corp, before].into_iter().chain(along.iter().copied()).map(SqlValue::from).collect()
 }
 
 /// The identifier of an entry, and its row if it matches.
@@ -226,9 +248,17 @@ pub(crate) fn first_id_at(moment: Timestamp) -> String {
 }
 
 /// The statements behind a page, each with a name and values, for the tests of their plans.
-pub(crate) fn page_statements() -> impl Iterator<Item = (String, String, Vec<SqlValue<'static>>)> {
-    LogIndex::ALL.into_iter().flat_map(|way| [(way, false), (way, true)]).map(|(way, department)| {
-        let values = values("ww", AFTER_ALL_IDS, "", way.columns());
-        (format!("log along {way:?}"), way.text(BATCH_SIZES[1], department), values)
+pub(crate) fn page_statements(sql: &Sql<'_>) -> impl Iterator<Item = (String, String, Vec<SqlValue<'static>>)> {
+    LogIndex::ALL.into_iter().flat_map(|way| [(way, false), (way, true)]).map(move |(way, department)| {
+        let values = values("ww", AFTER_ALL_IDS, way.columns());
+        (format!("log along {way:?}"), way.text(sql, BATCH_SIZES[1], department), values)
+    })
+}
+
+/// The same for values that no entry has, and that sort after all others.
+pub(crate) fn empty_page_statements(sql: &Sql<'_>) -> impl Iterator<Item = (String, String, Vec<SqlValue<'static>>)> {
+    LogIndex::ALL.into_iter().filter(|way| !way.columns().is_empty()).map(move |way| {
+        let along = vec!["zzz"; way.columns().len()];
+        (format!("log along {way:?}"), way.text(sql, BATCH_SIZES[1], false), values("ww", AFTER_ALL_IDS, &along))
     })
 }

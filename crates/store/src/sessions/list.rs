@@ -87,10 +87,8 @@ const COLUMNS: &str = "SELECT s.corp_id, s.employee_key, s.role_id, s.login_meth
 const OF_CORPORATION: &str = "WHERE s.corp_id = $1 AND (s.created_at, s.digest) < ($2, $3)
     ORDER BY s.created_at DESC, s.digest DESC";
 
-/// Comparing and ordering by all columns of the index forces its use.
-const OF_EMPLOYEE: &str = "WHERE (s.corp_id, s.employee_key, s.created_at) <= ($1, $4, $2)
-    AND (s.corp_id, s.employee_key) >= ($1, $4) AND (s.created_at < $2 OR s.digest < $3)
-    ORDER BY s.corp_id DESC, s.employee_key DESC, s.created_at DESC, s.digest DESC";
+const OF_EMPLOYEE: &str = "WHERE s.corp_id = $1 AND s.employee_key = $4 AND (s.created_at, s.digest) < ($2, $3)
+    ORDER BY s.created_at DESC, s.digest DESC";
 
 impl Store {
     /// An employee's sessions that have not expired, the newest first; at most a thousand.
