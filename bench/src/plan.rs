@@ -146,6 +146,8 @@ pub(crate) const QR_MEMORY_BYTES: usize = 100 << 20;
 pub(crate) const SOCKET_SECONDS: f64 = 0.005;
 pub(crate) const SOCKETS_SECONDS: f64 = 2.0;
 pub(crate) const SOCKETS_END_SECONDS: f64 = 1.0;
+/// The target time in seconds until a message reaches one of many sockets at another node.
+pub(crate) const SHARED_SOCKET_SECONDS: f64 = 0.003;
 /// The target memory of a cached session, in bytes.
 pub(crate) const SESSION_BYTES: f64 = 300.0;
 

@@ -57,10 +57,12 @@ impl Formulas {
         let nodes = float(NODES);
         // A heartbeat of each node every 0.3 s, and every second a script of four commands that reads messages.
         let idle_commands = nodes / 0.3 + nodes * 5.0;
+        // A read every 0.25 s, and one for each logout: they are much rarer than a node could read.
+        let idle_reads = nodes / 0.25;
         Self {
             connections: nodes * float(NODE_CONNECTIONS + 1),
-            idle_reads: nodes / 0.27,
-            most_reads: nodes / 0.02,
+            idle_reads,
+            most_reads: idle_reads + nodes * float(LOGOUTS_PER_SECOND),
             idle_commands,
             most_commands: idle_commands + float(LOGOUTS_PER_SECOND),
         }

@@ -14,6 +14,7 @@ mod maintenance;
 mod node_lock;
 mod pool;
 mod primary_proof;
+mod read_pace;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Statement};
 
@@ -17,6 +17,7 @@ use super::journal::{READ_CHANGES, apply_rows};
 use super::journal_position::{JournalPosition, SweepHorizon};
 use super::node_lock::take_shared;
 use super::primary_proof::{HEARTBEAT, HEARTBEAT_TIMEOUT, unproven};
+use super::read_pace::ReadPace;
 use crate::cache::{BootInstant, Cache};
 use crate::{Result, StoreError};
 
@@ -26,8 +27,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 const READ_TIMEOUT: Duration = Duration::from_millis(700);
 /// The connect timeout; there may be several servers to try.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The minimum interval between two reads, however many notifications arrive.
-const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 /// How much longer a late heartbeat is waited for. The cache is not trusted meanwhile, but a new connection would have to clear it, on all
 /// nodes at once.
@@ -198,8 +197,9 @@ impl JournalFollower {
         }
         let statement = with_timeout(client.prepare(READ_CHANGES)).await?;
         let mut session = JournalSession { client, statement, server, last: None, proven: None };
-        let mut cancelled = 0;
+        let (mut cancelled, mut pace) = (0, ReadPace::new(Instant::now()));
         loop {
+            let began = Instant::now();
             match self.read_once(&mut session).await {
                 Ok(()) => cancelled = 0,
                 Err(ReadError::Cancelled(error)) => {
@@ -213,7 +213,10 @@ impl JournalFollower {
                 }
                 Err(error) => return Err(error),
             }
-            sleep(MIN_READ_INTERVAL).await;
+            // Notifications that arrive meanwhile wait for the next read.
+            if let Some(rest) = pace.rest_after(began, Instant::now()) {
+                sleep(rest).await;
+            }
             tokio::select! {
                 () = sleep(POLL_INTERVAL) => {}
                 () = self.wake.notified() => {}
