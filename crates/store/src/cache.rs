@@ -181,6 +181,8 @@ impl Cache {
 
     /// Removes all entries, and discards the fills in progress.
     pub(crate) fn clear(&self) {
+        // Before the removal and after it, as for a change to one person.
+        self.epoch.fetch_add(1, Ordering::Release);
         self.sessions.clear();
         self.people.clear();
         self.access_tokens.clear();
@@ -216,6 +218,8 @@ impl Cache {
                 self.notify(Invalidation::Session(&digest));
             }
             CacheChange::Person(key) => {
+                // Before the removal, for `keep_person`, and after it, for sessions that are checked meanwhile.
+                self.epoch.fetch_add(1, Ordering::Release);
                 drop(self.people.remove(&key));
                 self.epoch.fetch_add(1, Ordering::Release);
                 self.notify(Invalidation::Person(&key));

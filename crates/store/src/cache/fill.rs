@@ -4,11 +4,12 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quick_cache::sync::{self, DefaultLifecycle, PlaceholderGuard};
+use deskpass_core::Person;
+use quick_cache::sync::{self, DefaultLifecycle, GuardResult, PlaceholderGuard};
 use quick_cache::{DefaultHashBuilder, UnitWeighter};
 use tokio::time::timeout;
 
-use super::Cache;
+use super::{Cache, CachedPerson, Epoch};
 use crate::if_cached::leave_cache;
 
 /// How long a request waits for another request that reads the same entry. After that it bypasses the cache, so that one
@@ -69,9 +70,32 @@ impl Cache {
     }
 }
 
+impl Cache {
+    /// The cached record of a person, or that of `person`, who was read together with a session and is now cached. The key was not
+    /// known before the read, so no placeholder was held: the person is cached only if none has changed since `epoch`, which was read
+    /// before. A change advances the epoch before it removes the key: if it has removed the key before the placeholder was made, the
+    /// epoch is another one; if it does so after, the placeholder is gone.
+    pub(crate) fn keep_person(&self, person: Person, epoch: Epoch) -> Arc<CachedPerson> {
+        let placeholder = match self.people.get_value_or_guard(&person.key, Some(Duration::ZERO)) {
+            GuardResult::Value(cached) => return cached,
+            GuardResult::Guard(placeholder) => Some(placeholder),
+            // Another request reads the person.
+            GuardResult::Timeout => None,
+        };
+        let person = Arc::new(CachedPerson::new(person));
+        if let Some(placeholder) = placeholder.filter(|_| self.epoch() == epoch) {
+            // Fails when the person has changed since, and then the epoch of the session is an old one.
+            let _ = placeholder.insert(Arc::clone(&person));
+        }
+        person
+    }
+}
+
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
+    use deskpass_core::EmployeeKey;
+
     use super::*;
     use crate::AccessRules;
     use crate::cache::{CacheChange, Freshness};
@@ -151,5 +175,17 @@ mod tests {
         cache.rules.clear();
         assert!(gap.fill(&Arc::default()));
         assert!(cache.rules.get(&()).is_none());
+    }
+
+    #[test]
+    fn a_person_from_before_a_change_is_not_cached_after_it() {
+        let cache = Cache::new(10, Freshness::permanent());
+        let person = || Person::new(EmployeeKey::from_parts("ww", "a"), "a");
+        let (before, key) = (cache.epoch(), person().key);
+        cache.apply(CacheChange::Person(key.clone()));
+        drop(cache.keep_person(person(), before));
+        assert!(cache.people.get(&key).is_none());
+        let kept = cache.keep_person(person(), cache.epoch());
+        assert!(Arc::ptr_eq(&kept, &cache.keep_person(person(), before)), "it is shared");
     }
 }

@@ -1,13 +1,15 @@
 //! Looking up, switching and ending the session of a request.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use deskpass_core::{Digest, LoginMethod, LoginSource, PlatformVouching, Role, Session, Timestamp};
+use deskpass_core::{
+    Digest, EmployeeKey, LoginMethod, LoginSource, Person, PlatformVouching, Role, Session, Timestamp,
+};
 
 use crate::cache::{CacheChange, CacheLookup, Epoch, Gap};
 use crate::database::{Row, Sql};
 use crate::deny_list::{EndReason, denied, deny};
-use crate::directory::find as find_person;
+use crate::directory::{NEXT_COLUMN, PERSON_COLUMNS, ROLES_OF_PERSON, add_roles, listed};
 use crate::locks::lock_role;
 use crate::oidc::endings::end_with_session;
 use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, SessionWithPerson, Store, StoreError};
@@ -48,17 +50,10 @@ impl Store {
         }
     }
 
-    /// Reads the session and its person at one moment, bypassing the cache.
+    /// Reads the session and its person, bypassing the cache.
     async fn read_session(&self, digest: Digest) -> Result<SessionLookup> {
         let epoch = self.cache.epoch();
-        let read = move |sql: &Sql<'_>| match find(sql, digest)? {
-            Ok(session) => {
-                let person = find_person(sql, &session.employee)?;
-                Ok(person.map(|person| (session, person.person)).ok_or(SessionLookup::NotFound))
-            }
-            Err(none) => Ok(Err(none)),
-        };
-        Ok(match self.database.read(read).await? {
+        Ok(match self.database.read(move |sql| find(sql, digest)).await? {
             Ok((session, person)) => {
                 let person = Arc::new(CachedPerson::new(person));
                 SessionLookup::Session(Arc::new(SessionWithPerson::new(session, person, epoch)))
@@ -77,19 +72,19 @@ impl Store {
         Ok(same)
     }
 
-    /// Reads a session that is not in the cache; `None` when it changed during the read. Session and person might then be
-    /// from different times, so the caller looks it up again.
+    /// Reads a session that is not in the cache, and its person; `None` when the session changed during the read. The person may be
+    /// from the cache, and so from another time than the session, so the caller looks it up again.
     async fn fill(
         &self,
         gap: Gap<'_, Digest, SessionWithPerson>,
         digest: Digest,
         epoch: Epoch,
     ) -> Result<Option<SessionLookup>> {
-        let session = match self.database.read(move |sql| find(sql, digest)).await? {
-            Ok(session) => session,
+        let (session, person) = match self.database.read(move |sql| find(sql, digest)).await? {
+            Ok(found) => found,
             Err(none) => return Ok(Some(none)),
         };
-        let Some(person) = self.person(&session.employee).await? else { return Ok(Some(SessionLookup::NotFound)) };
+        let person = self.cache.keep_person(person, epoch);
         let record = Arc::new(SessionWithPerson::new(session, person, epoch));
         Ok(gap.fill(&record).then_some(SessionLookup::Session(record)))
     }
@@ -134,28 +129,50 @@ impl Store {
     }
 }
 
-/// The session of a digest, or else the result of looking it up.
-fn find(sql: &Sql<'_>, digest: Digest) -> Result<Result<Session, SessionLookup>> {
-    let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven,
-        lent_role_id FROM session WHERE digest = $1
-        AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1)";
-    if let Some(session) = sql.first(text, &args![digest], session)? {
-        return Ok(Ok(session));
+/// Finds a session and its person, one row for each role of the person: in one statement, which costs one round trip, and sees both as
+/// they are at one moment.
+pub(super) static FIND: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {PERSON_COLUMNS}, s.role_id, s.login_method, s.login_source, s.created_at, s.expires_at, s.proven,
+         s.lent_role_id FROM session s JOIN employee e ON e.corp_id = s.corp_id AND e.employee_key = s.employee_key
+         {ROLES_OF_PERSON} WHERE s.digest = $1 AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1)"
+    )
+});
+
+/// The session of a digest and its person, or else the result of looking it up.
+fn find(sql: &Sql<'_>, digest: Digest) -> Result<Result<(Session, Person), SessionLookup>> {
+    let rows = sql.rows(&FIND, &args![digest], session_and_person)?;
+    let found = rows.into_iter().reduce(|(session, mut person), (_, row)| {
+        add_roles(&mut person, row);
+        (session, person)
+    });
+    match found {
+        Some(found) => Ok(Ok(found)),
+        None => Ok(Err(denied(sql, digest)?.map_or(SessionLookup::NotFound, SessionLookup::Denied))),
     }
-    Ok(Err(denied(sql, digest)?.map_or(SessionLookup::NotFound, SessionLookup::Denied)))
+}
+
+fn session_and_person(row: &Row<'_>) -> Result<(Session, Person)> {
+    let person = listed(row)?.person;
+    Ok((session_from(row, person.key.clone(), NEXT_COLUMN)?, person))
 }
 
 /// Reads a session from the first nine columns of a row.
 pub(super) fn session(row: &Row<'_>) -> Result<Session> {
+    session_from(row, row.employee(0)?, 2)
+}
+
+/// Reads a session of an employee from seven columns of a row, beginning with this one.
+fn session_from(row: &Row<'_>, employee: EmployeeKey, first: usize) -> Result<Session> {
     let damaged = || StoreError::damaged("unreadable session");
     Ok(Session {
-        employee: row.employee(0)?,
-        current_role: row.role(2)?,
-        method: LoginMethod::from_name(&row.text(3)?).ok_or_else(damaged)?,
-        source: LoginSource::from_name(&row.text(4)?).ok_or_else(damaged)?,
-        created_at: row.timestamp(5)?,
-        expires_at: row.timestamp(6)?,
-        vouched: PlatformVouching::from_number(row.int(7)?),
-        default_role: row.maybe_role(8)?,
+        employee,
+        current_role: row.role(first)?,
+        method: LoginMethod::from_name(&row.text(first + 1)?).ok_or_else(damaged)?,
+        source: LoginSource::from_name(&row.text(first + 2)?).ok_or_else(damaged)?,
+        created_at: row.timestamp(first + 3)?,
+        expires_at: row.timestamp(first + 4)?,
+        vouched: PlatformVouching::from_number(row.int(first + 5)?),
+        default_role: row.maybe_role(first + 6)?,
     })
 }

@@ -55,7 +55,7 @@ static LOG: [Row; 15] = [
     ("rows with their predecessors", &["primary key of login_log", "login_log_by_chain"]),
 ];
 
-static OTHERS: [Row; 14] = [
+static OTHERS: [Row; 15] = [
     ("agent", &["primary key of agent", "primary key of employee", "primary key of recovery_code"]),
     ("next agents", &["primary key of agent"]),
     ("agents", &["primary key of agent", "primary key of employee"]),
@@ -64,6 +64,15 @@ static OTHERS: [Row; 14] = [
     ("credentials", &["primary key of agent"]),
     ("claim notices", &["notice_by_time"]),
     ("preview of a lockout", &["primary key of session"]),
+    (
+        "session with its person",
+        &[
+            "primary key of session",
+            "primary key of denied_token",
+            "primary key of employee",
+            "primary key of user_role",
+        ],
+    ),
     ("last use", &["primary key of session"]),
     ("end all sessions, next", &["primary key of session"]),
     ("end all sessions, batch", &["primary key of session"]),
