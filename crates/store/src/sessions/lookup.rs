@@ -7,12 +7,16 @@ use deskpass_core::{
 };
 
 use crate::cache::{CacheChange, CacheLookup, Epoch, Gap};
-use crate::database::{Row, Sql};
+use crate::database::{Row, Sql, SqlValue};
 use crate::deny_list::{EndReason, denied, deny};
 use crate::directory::{NEXT_COLUMN, PERSON_COLUMNS, ROLES_OF_PERSON, add_roles, listed};
 use crate::locks::lock_role;
 use crate::oidc::endings::end_with_session;
-use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, SessionWithPerson, Store, StoreError};
+use crate::read_batches::ReadBatches;
+use crate::{
+    Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, SessionWithPerson, Store, StoreError,
+    StoreErrorKind,
+};
 
 /// Result of looking up a digest.
 #[derive(Clone, Debug)]
@@ -53,13 +57,22 @@ impl Store {
     /// Reads the session and its person, bypassing the cache.
     async fn read_session(&self, digest: Digest) -> Result<SessionLookup> {
         let epoch = self.cache.epoch();
-        Ok(match self.database.read(move |sql| find(sql, digest)).await? {
+        Ok(match self.find_session_and_person(digest).await? {
             Ok((session, person)) => {
                 let person = Arc::new(CachedPerson::new(person));
                 SessionLookup::Session(Arc::new(SessionWithPerson::new(session, person, epoch)))
             }
             Err(none) => none,
         })
+    }
+
+    async fn find_session_and_person(&self, digest: Digest) -> Result<FoundSession> {
+        let database = Arc::clone(&self.database);
+        let read = move |digests: Vec<Digest>| {
+            let database = Arc::clone(&database);
+            async move { database.read(move |sql| find_each(sql, &digests)).await }
+        };
+        self.session_reads.read(digest, read).await
     }
 
     /// Whether the person of a cached session has not changed up to `epoch`.
@@ -80,7 +93,7 @@ impl Store {
         digest: Digest,
         epoch: Epoch,
     ) -> Result<Option<SessionLookup>> {
-        let (session, person) = match self.database.read(move |sql| find(sql, digest)).await? {
+        let (session, person) = match self.find_session_and_person(digest).await? {
             Ok(found) => found,
             Err(none) => return Ok(Some(none)),
         };
@@ -139,17 +152,34 @@ pub(super) static FIND: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The session of a digest and its person, or else the result of looking it up.
-fn find(sql: &Sql<'_>, digest: Digest) -> Result<Result<(Session, Person), SessionLookup>> {
-    let rows = sql.rows(&FIND, &args![digest], session_and_person)?;
-    let found = rows.into_iter().reduce(|(session, mut person), (_, row)| {
-        add_roles(&mut person, row);
-        (session, person)
+/// A session and its person, or else the result of looking it up.
+type FoundSession = Result<(Session, Person), SessionLookup>;
+
+/// Sessions that are being read from the database.
+pub(crate) type SessionReads = ReadBatches<Digest, FoundSession>;
+
+/// Finds the session of each digest, and its person. A record that cannot be read concerns one digest alone.
+fn find_each(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<Result<FoundSession>>> {
+    let values: Vec<_> = digests.iter().map(|digest| SqlValue::from(*digest)).collect();
+    let found = sql.rows_for_each(&FIND, &values, |row| Ok(session_and_person(row)))?;
+    let each = digests.iter().zip(found).map(|(digest, rows)| match merged(rows).transpose() {
+        Some(found) => Ok(found.map(Ok)),
+        None => match denied(sql, *digest) {
+            Err(error) if error.kind() != StoreErrorKind::Damaged => Err(error),
+            denied => Ok(denied.map(|why| Err(why.map_or(SessionLookup::NotFound, SessionLookup::Denied)))),
+        },
     });
-    match found {
-        Some(found) => Ok(Ok(found)),
-        None => Ok(Err(denied(sql, digest)?.map_or(SessionLookup::NotFound, SessionLookup::Denied))),
-    }
+    each.collect()
+}
+
+/// The session and the person of several rows, one for each role.
+fn merged(rows: Vec<Result<(Session, Person)>>) -> Result<Option<(Session, Person)>> {
+    let merge = |found: Result<(Session, Person)>, row: Result<(Session, Person)>| {
+        let ((session, mut person), (_, row)) = (found?, row?);
+        add_roles(&mut person, row);
+        Ok::<_, StoreError>((session, person))
+    };
+    rows.into_iter().reduce(merge).transpose()
 }
 
 fn session_and_person(row: &Row<'_>) -> Result<(Session, Person)> {
