@@ -11,6 +11,7 @@
 
 mod fill;
 mod freshness;
+mod table;
 
 use std::any::Any;
 use std::ops::Deref;
@@ -20,8 +21,9 @@ use std::sync::{Arc, OnceLock};
 use deskpass_core::{Digest, EmployeeKey, Person, Session, Timestamp};
 use tokio::sync::Notify;
 
-pub(crate) use fill::{CacheLookup, Entries, Gap};
+pub(crate) use fill::{CacheLookup, Gap};
 pub(crate) use freshness::{BootInstant, FRESHNESS_DURATION, Freshness};
+pub(crate) use table::{Keyed, Table};
 
 use crate::{AccessRules, AccessTokenRecord};
 
@@ -148,11 +150,11 @@ pub enum Invalidation<'a> {
 type Listener = Box<dyn Fn(Invalidation<'_>) + Send + Sync>;
 
 pub(crate) struct Cache {
-    pub(crate) sessions: Entries<Digest, SessionWithPerson>,
-    pub(crate) people: Entries<EmployeeKey, CachedPerson>,
-    pub(crate) access_tokens: Entries<Digest, AccessTokenRecord>,
+    pub(crate) sessions: Table<Keyed<Digest, SessionWithPerson>>,
+    pub(crate) people: Table<Keyed<EmployeeKey, CachedPerson>>,
+    pub(crate) access_tokens: Table<Keyed<Digest, AccessTokenRecord>>,
     /// At most one entry.
-    pub(crate) rules: Entries<(), AccessRules>,
+    pub(crate) rules: Table<Keyed<(), AccessRules>>,
     epoch: AtomicU64,
     pub(crate) freshness: Freshness,
     pub(crate) listener: OnceLock<Listener>,
@@ -168,10 +170,10 @@ impl Cache {
         // The shards of the cache fill unevenly; without spare capacity a few entries would never fit.
         let entries = entries.saturating_add(entries / 16);
         Self {
-            sessions: Entries::new(entries),
-            people: Entries::new(entries),
-            access_tokens: Entries::new(access_tokens),
-            rules: Entries::new(1),
+            sessions: Table::new(entries),
+            people: Table::new(entries),
+            access_tokens: Table::new(access_tokens),
+            rules: Table::new(1),
             epoch: AtomicU64::new(0),
             freshness,
             listener: OnceLock::new(),
@@ -209,23 +211,23 @@ impl Cache {
                 let epoch = self.epoch();
                 // The person was looked up a moment ago during the sign-in; otherwise the first use fills the gap.
                 if let Some(person) = self.people.get(&session.employee) {
-                    self.sessions.insert(digest, Arc::new(SessionWithPerson::new(session, person, epoch)));
+                    self.sessions.insert(Keyed::new(digest, Arc::new(SessionWithPerson::new(session, person, epoch))));
                 }
             }
             CacheChange::Session(digest) | CacheChange::SessionSwept(digest) => {
-                drop(self.sessions.remove(&digest));
-                drop(self.access_tokens.remove(&digest));
+                self.sessions.remove(&digest);
+                self.access_tokens.remove(&digest);
                 self.notify(Invalidation::Session(&digest));
             }
             CacheChange::Person(key) => {
                 // Before the removal, for `keep_person`, and after it, for sessions that are checked meanwhile.
                 self.epoch.fetch_add(1, Ordering::Release);
-                drop(self.people.remove(&key));
+                self.people.remove(&key);
                 self.epoch.fetch_add(1, Ordering::Release);
                 self.notify(Invalidation::Person(&key));
             }
             CacheChange::Rules => {
-                drop(self.rules.remove(&()));
+                self.rules.remove(&());
                 // A change to a client may have ended all that it got.
                 self.access_tokens.clear();
                 self.notify(Invalidation::All);

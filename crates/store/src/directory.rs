@@ -16,7 +16,7 @@ use std::sync::Arc;
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
 use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, holders, is_last_admin, merge_roles, noting_last_admin};
-use crate::cache::{CacheChange, CacheLookup};
+use crate::cache::{CacheChange, CacheLookup, Keyed};
 use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::{lock_administration, lock_employee};
@@ -68,7 +68,7 @@ impl Store {
         let wanted = key.clone();
         let Some(found) = self.database.read(move |sql| find(sql, &wanted)).await? else { return Ok(None) };
         let person = Arc::new(CachedPerson::new(found.person));
-        gap.fill(&person);
+        gap.fill(Keyed::new(key.clone(), Arc::clone(&person)));
         Ok(Some(person))
     }
 

@@ -6,7 +6,7 @@ use deskpass_core::{
     Digest, EmployeeKey, LoginMethod, LoginSource, Person, PlatformVouching, Role, Session, Timestamp,
 };
 
-use crate::cache::{CacheChange, CacheLookup, Epoch, Gap};
+use crate::cache::{CacheChange, CacheLookup, Epoch, Gap, Keyed};
 use crate::database::{Row, Sql, SqlValue};
 use crate::deny_list::{EndReason, denied, deny};
 use crate::directory::{NEXT_COLUMN, PERSON_COLUMNS, ROLES_OF_PERSON, add_roles, listed};
@@ -42,7 +42,7 @@ impl Store {
                         return Ok(SessionLookup::Session(record));
                     }
                     // The person has changed. Removing the entry is always safe, updating it is not: it is read again.
-                    drop(self.cache.sessions.remove(digest));
+                    self.cache.sessions.remove(digest);
                 }
                 CacheLookup::Miss(gap) if gap.bypasses_cache() => return self.read_session(*digest).await,
                 CacheLookup::Miss(gap) => {
@@ -89,7 +89,7 @@ impl Store {
     /// from the cache, and so from another time than the session, so the caller looks it up again.
     async fn fill(
         &self,
-        gap: Gap<'_, Digest, SessionWithPerson>,
+        gap: Gap<'_, Keyed<Digest, SessionWithPerson>>,
         digest: Digest,
         epoch: Epoch,
     ) -> Result<Option<SessionLookup>> {
@@ -99,7 +99,8 @@ impl Store {
         };
         let person = self.cache.keep_person(person, epoch);
         let record = Arc::new(SessionWithPerson::new(session, person, epoch));
-        Ok(gap.fill(&record).then_some(SessionLookup::Session(record)))
+        let kept = gap.fill(Keyed::new(digest, Arc::clone(&record)));
+        Ok(kept.then_some(SessionLookup::Session(record)))
     }
 
     /// Ends a session, denies its digest and logs it; `false`, with no change, when it had ended already.
