@@ -11,50 +11,21 @@
 
 mod fill;
 mod freshness;
+mod person;
 mod table;
 
-use std::any::Any;
-use std::ops::Deref;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use deskpass_core::{Digest, EmployeeKey, Person, Session, Timestamp};
+use deskpass_core::{Digest, EmployeeKey, Session, Timestamp};
 use tokio::sync::Notify;
 
 pub(crate) use fill::{CacheLookup, Gap};
 pub(crate) use freshness::{BootInstant, FRESHNESS_DURATION, Freshness};
+pub use person::CachedPerson;
 pub(crate) use table::{Keyed, Table};
 
 use crate::{AccessRules, AccessTokenRecord};
-
-/// A person from the store, with a slot for one value that the application derives from them.
-///
-/// The slot is part of the entry because the hot path has the entry in hand: a cache of derived values of its own would
-/// cost a second lookup, and would have to be invalidated as well. The store does not know what is in the slot: a type
-/// parameter instead of `Any` would spread to every type that contains a [`crate::Store`].
-#[derive(Debug)]
-pub struct CachedPerson {
-    person: Person,
-    derived: OnceLock<Box<dyn Any + Send + Sync>>,
-}
-
-impl CachedPerson {
-    pub(crate) fn new(person: Person) -> Self {
-        Self { person, derived: OnceLock::new() }
-    }
-
-    /// The value in the slot, which the first call derives; `None` when that was a value of another type.
-    pub fn derived<T: Any + Send + Sync>(&self, derive: impl FnOnce(&Person) -> T) -> Option<&T> {
-        self.derived.get_or_init(|| Box::new(derive(&self.person))).downcast_ref()
-    }
-}
-
-impl Deref for CachedPerson {
-    type Target = Person;
-    fn deref(&self) -> &Person {
-        &self.person
-    }
-}
 
 /// A session and its person.
 #[derive(Debug)]

@@ -60,14 +60,18 @@ pub enum DisableOutcome {
 
 impl Store {
     /// The person, with their current roles.
-    pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<CachedPerson>>> {
+    pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<Person>>> {
+        Ok(self.cached_person(key).await?.map(|person| Arc::new(person.to_person())))
+    }
+
+    pub(crate) async fn cached_person(&self, key: &EmployeeKey) -> Result<Option<Arc<CachedPerson>>> {
         let gap = match self.cache.look_up(&self.cache.people, key).await {
             CacheLookup::Hit(person) => return Ok(Some(person)),
             CacheLookup::Miss(gap) => gap,
         };
         let wanted = key.clone();
         let Some(found) = self.database.read(move |sql| find(sql, &wanted)).await? else { return Ok(None) };
-        let person = Arc::new(CachedPerson::new(found.person));
+        let person = Arc::new(CachedPerson::new(&found.person));
         gap.fill(Keyed::new(key.clone(), Arc::clone(&person)));
         Ok(Some(person))
     }

@@ -68,7 +68,7 @@ impl Cache {
     /// before. A change advances the epoch before it removes the key. If it removes the key before the person is added, the epoch is
     /// another one by then; if it does so later, it removes the person.
     pub(crate) fn keep_person(&self, person: Person, epoch: Epoch) -> Arc<CachedPerson> {
-        let entry = Keyed::new(person.key.clone(), Arc::new(CachedPerson::new(person)));
+        let entry = Keyed::new(person.key.clone(), Arc::new(CachedPerson::new(&person)));
         self.people.get_or_insert_if(entry, || self.epoch() == epoch)
     }
 }

@@ -59,7 +59,7 @@ impl Store {
         let epoch = self.cache.epoch();
         Ok(match self.find_session_and_person(digest).await? {
             Ok((session, person)) => {
-                let person = Arc::new(CachedPerson::new(person));
+                let person = Arc::new(CachedPerson::new(&person));
                 SessionLookup::Session(Arc::new(SessionWithPerson::new(session, person, epoch)))
             }
             Err(none) => none,
@@ -77,7 +77,7 @@ impl Store {
 
     /// Whether the person of a cached session has not changed up to `epoch`.
     async fn is_person_unchanged(&self, record: &SessionWithPerson, epoch: Epoch) -> Result<bool> {
-        let person = self.person(&record.session.employee).await?;
+        let person = self.cached_person(&record.session.employee).await?;
         let same = person.is_some_and(|person| Arc::ptr_eq(&person, &record.person));
         if same {
             record.mark_current_in(epoch);

@@ -162,7 +162,7 @@ on_every_store! {
             match found {
                 SessionLookup::Session(record) => {
                     assert!(number < 40 && number != 7 && record.session.created_at == at(number), "{number}");
-                    assert_eq!(record.person.name, "Name of agent01");
+                    assert_eq!(record.person.name(), "Name of agent01");
                 }
                 SessionLookup::Denied(why) => assert_eq!((number, why), (7, EndReason::Kicked)),
                 SessionLookup::NotFound => assert!(number >= 40, "{number}"),
