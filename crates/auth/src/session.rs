@@ -20,7 +20,7 @@ use crate::{Auth, Error, Refusal, TokenError};
 #[derive(Clone, Debug)]
 pub struct TokenHolder {
     digest: Digest,
-    record: Arc<SessionWithPerson>,
+    record: SessionWithPerson,
     /// The roles that are effective in the session.
     pub roles: Roles,
     /// How long the session still lasts.
@@ -151,7 +151,7 @@ impl Auth {
             SessionLookup::Denied(ended) => return Err(problem(ended.into())),
             SessionLookup::NotFound => return Err(problem(TokenError::Unknown)),
         };
-        let SessionWithPerson { session, person, .. } = &*record;
+        let SessionWithPerson { session, person, .. } = &record;
         let now = self.clock.now_for(session.created_at);
         let remaining = session.remaining(now).ok_or_else(|| problem(TokenError::Expired))?;
         if let Some(left_or_disabled) = token_problem(person.disabled, person.left) {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
 use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, holders, is_last_admin, merge_roles, noting_last_admin};
-use crate::cache::{CacheChange, CacheLookup, Keyed};
+use crate::cache::{CacheChange, CacheLookup};
 use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::{lock_administration, lock_employee};
@@ -61,19 +61,14 @@ pub enum DisableOutcome {
 impl Store {
     /// The person, with their current roles.
     pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<Person>>> {
-        Ok(self.cached_person(key).await?.map(|person| Arc::new(person.to_person())))
-    }
-
-    pub(crate) async fn cached_person(&self, key: &EmployeeKey) -> Result<Option<Arc<CachedPerson>>> {
         let gap = match self.cache.look_up(&self.cache.people, key).await {
-            CacheLookup::Hit(person) => return Ok(Some(person)),
+            CacheLookup::Hit(person) => return Ok(Some(Arc::new(person.to_person()))),
             CacheLookup::Miss(gap) => gap,
         };
         let wanted = key.clone();
         let Some(found) = self.database.read(move |sql| find(sql, &wanted)).await? else { return Ok(None) };
-        let person = Arc::new(CachedPerson::new(&found.person));
-        gap.fill(Keyed::new(key.clone(), Arc::clone(&person)));
-        Ok(Some(person))
+        gap.fill(Arc::new(CachedPerson::new(&found.person)));
+        Ok(Some(Arc::new(found.person)))
     }
 
     /// All employees, ordered by corporation and identifier, at most `limit` starting after `after`.

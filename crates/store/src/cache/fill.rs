@@ -6,8 +6,8 @@ use std::time::Duration;
 use deskpass_core::Person;
 use tokio::time::timeout;
 
-use super::table::{Entry, FillStart, Keyed, Placeholder, Table};
-use super::{Cache, CachedPerson, Epoch};
+use super::table::{Entry, FillStart, Placeholder, Table};
+use super::{Cache, CachedPerson, ChangeNumber};
 use crate::if_cached::leave_cache;
 
 /// How long a request waits for another request that reads the same entry. After that it bypasses the cache, so that one
@@ -64,23 +64,23 @@ impl Cache {
 
 impl Cache {
     /// The cached record of a person, or that of `person`, who was read together with a session and is now cached. The key was not
-    /// known before the read, so no placeholder was held: the person is cached only if none has changed since `epoch`, which was read
-    /// before. A change advances the epoch before it removes the key. If it removes the key before the person is added, the epoch is
-    /// another one by then; if it does so later, it removes the person.
-    pub(crate) fn keep_person(&self, person: Person, epoch: Epoch) -> Arc<CachedPerson> {
-        let entry = Keyed::new(person.key.clone(), Arc::new(CachedPerson::new(&person)));
-        self.people.get_or_insert_if(entry, || self.epoch() == epoch)
+    /// known before the read, so no placeholder was held: the person is cached only if they have not changed since `since`, which was
+    /// taken before the read. A change is noted before the key is removed. If it is removed before the person is added, the change is
+    /// seen here; if later, so is the person. A record that was not added is not current, and neither is a session with it.
+    pub(crate) fn keep_person(&self, person: &Person, since: ChangeNumber) -> Arc<CachedPerson> {
+        let is_unchanged = || self.people_changes.is_unchanged(&person.key, since);
+        self.people.get_or_insert_if(Arc::new(CachedPerson::new(person)), is_unchanged)
     }
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
-    use deskpass_core::EmployeeKey;
+    use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, PlatformVouching, Role, Session, Timestamp};
 
     use super::*;
     use crate::AccessRules;
-    use crate::cache::{CacheChange, Freshness};
+    use crate::cache::{CacheChange, Freshness, Keyed, PackedSession, SessionWithPerson};
 
     type RulesGap<'a> = Gap<'a, Keyed<(), AccessRules>>;
 
@@ -163,15 +163,55 @@ mod tests {
         assert!(cache.rules.get(&()).is_none());
     }
 
+    fn person() -> Person {
+        Person::new(EmployeeKey::from_parts("ww", "a"), "a")
+    }
+
     #[test]
     fn a_person_from_before_a_change_is_not_cached_after_it() {
         let cache = Cache::new(10, Freshness::permanent());
-        let person = || Person::new(EmployeeKey::from_parts("ww", "a"), "a");
-        let (before, key) = (cache.epoch(), person().key);
+        let (before, key) = (cache.people_changes.now(), person().key);
         cache.apply(CacheChange::Person(key.clone()));
-        drop(cache.keep_person(person(), before));
+        assert!(!cache.keep_person(&person(), before).is_current());
         assert!(cache.people.get(&key).is_none());
-        let kept = cache.keep_person(person(), cache.epoch());
-        assert!(Arc::ptr_eq(&kept, &cache.keep_person(person(), before)), "it is shared");
+        let kept = cache.keep_person(&person(), cache.people_changes.now());
+        assert!(kept.is_current());
+        assert!(Arc::ptr_eq(&kept, &cache.keep_person(&person(), before)), "it is shared");
+    }
+
+    #[test]
+    fn a_session_knows_when_its_person_has_changed() {
+        let (cache, digest) = (Cache::new(10, Freshness::permanent()), Digest::of(&[b"one"]));
+        let changes: [fn(&Cache); 3] = [
+            |cache| cache.apply(CacheChange::Person(person().key)),
+            |cache| cache.people.insert(Arc::new(CachedPerson::new(&person()))),
+            // All of them are needed, so that any of them may be evicted.
+            |cache| drop((0..400).map(|number| other_person(cache, number)).collect::<Vec<_>>()),
+        ];
+        for change in changes {
+            let kept = cache.keep_person(&person(), cache.people_changes.now());
+            cache.sessions.insert(PackedSession::new(digest, &SessionWithPerson::new(session(), kept)));
+            assert!(cache.sessions.get(&digest).is_some_and(|record| record.person.is_current()));
+            change(&cache);
+            assert!(cache.sessions.get(&digest).is_some_and(|record| !record.person.is_current()));
+        }
+    }
+
+    fn other_person(cache: &Cache, number: usize) -> Arc<CachedPerson> {
+        let other = Person::new(EmployeeKey::from_parts("ww", &number.to_string()), "other");
+        cache.keep_person(&other, cache.people_changes.now())
+    }
+
+    fn session() -> Session {
+        Session {
+            employee: person().key,
+            current_role: Role::User,
+            method: LoginMethod::Dev,
+            vouched: PlatformVouching::None,
+            default_role: None,
+            source: LoginSource::H5,
+            created_at: Timestamp::from_millis(0),
+            expires_at: Timestamp::from_millis(1),
+        }
     }
 }

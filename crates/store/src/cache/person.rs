@@ -2,7 +2,12 @@
 //!
 //! A [`Person`] has six or more allocations, and takes three times as much. Whoever needs one makes it of the record.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use deskpass_core::{Email, EmailSource, EmployeeKey, LeftReason, Person, Role, Roles, Timestamp};
+
+use super::table::Entry;
 
 /// A person from the store, as the cache keeps them.
 #[derive(Debug)]
@@ -23,6 +28,8 @@ pub struct CachedPerson {
     pub seen: bool,
     email_source: Option<EmailSource>,
     is_plain: bool,
+    /// Whether this record is in the cache. It is removed, or replaced, when the person changes.
+    is_current: AtomicBool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -67,6 +74,7 @@ impl CachedPerson {
             seen: person.seen,
             email_source: person.email.as_ref().map(|email| email.source),
             is_plain: is_plain(key.corp()) && is_plain(&tail),
+            is_current: AtomicBool::new(false),
             key: key.with_tail(&tail),
         }
     }
@@ -145,10 +153,15 @@ impl CachedPerson {
     /// Whether both records are of the same person, and say the same.
     #[must_use]
     pub fn is_same_as(&self, other: &Self) -> bool {
-        let Self { key, ends, role_ends, roles, disabled, left, seen, email_source, is_plain: _ } = self;
+        let Self { key, ends, role_ends, roles, disabled, left, seen, email_source, is_plain: _, is_current: _ } = self;
         (*key == other.key && key.tail() == other.key.tail() && *ends == other.ends)
             && (*role_ends == other.role_ends && *roles == other.roles && *email_source == other.email_source)
             && (*disabled == other.disabled && *left == other.left && *seen == other.seen)
+    }
+
+    /// Whether the record is in the cache, and so says what the database does.
+    pub(crate) fn is_current(&self) -> bool {
+        self.is_current.load(Ordering::Acquire)
     }
 
     fn role_ends(&self) -> &[(Role, Timestamp)] {
@@ -161,6 +174,32 @@ impl CachedPerson {
             |text: usize| self.ends.get(text).map_or(tail.len(), |end| usize::try_from(*end).unwrap_or(tail.len()));
         let start = which.checked_sub(1).map_or(0, end_of);
         tail.get(start..end_of(which)).unwrap_or_default()
+    }
+}
+
+impl Entry for Arc<CachedPerson> {
+    type Key = EmployeeKey;
+    type Value = Self;
+
+    fn key(&self) -> &EmployeeKey {
+        &self.key
+    }
+
+    fn value(&self) -> Self {
+        Self::clone(self)
+    }
+
+    fn entered(&self) {
+        self.is_current.store(true, Ordering::Release);
+    }
+
+    fn left(&self) {
+        self.is_current.store(false, Ordering::Release);
+    }
+
+    /// Sessions would have to be read again.
+    fn is_needed(&self) -> bool {
+        Self::strong_count(self) > 1
     }
 }
 
@@ -185,13 +224,14 @@ mod tests {
         ) -> Person {
             let [employee_id, name, department, department_id, avatar, subject, address] = texts;
             let [disabled, seen, has_email, has_end] = flags;
+            let ends: Vec<_> = roles.iter().map(|role| (*role, Timestamp::from_millis(until))).collect();
             Person {
                 name,
                 department,
                 department_id,
                 avatar,
                 roles: roles.iter().copied().collect(),
-                role_ends: roles.iter().filter(|_| has_end).map(|role| (*role, Timestamp::from_millis(until))).collect(),
+                role_ends: ends.into_iter().filter(|_| has_end).collect(),
                 disabled,
                 left,
                 seen,

@@ -127,6 +127,12 @@ impl<E: Entry> Table<E> {
         self.read(hash).get(hash, key).map(E::value)
     }
 
+    /// Changes an entry, if it is there.
+    pub(crate) fn update<T>(&self, key: &E::Key, change: impl FnOnce(&mut E) -> T) -> Option<T> {
+        let hash = self.hash(key);
+        self.write(hash).get_mut(hash, key).map(change)
+    }
+
     /// Adds or replaces an entry.
     pub(crate) fn insert(&self, entry: E) {
         let hash = self.hash(entry.key());

@@ -50,7 +50,7 @@ impl Store {
     /// A number that is another one after every change to any person that this node knows of.
     #[must_use]
     pub fn people_epoch(&self) -> u64 {
-        self.cache.epoch().number()
+        self.cache.people_changes.now().number()
     }
 
     /// The grant of a refresh token, also if the token was used or the grant has ended.

@@ -6,7 +6,7 @@ use deskpass_core::{
     Digest, EmployeeKey, LoginMethod, LoginSource, Person, PlatformVouching, Role, Session, Timestamp,
 };
 
-use crate::cache::{CacheChange, CacheLookup, Epoch, Gap, Keyed};
+use crate::cache::{CacheChange, CacheLookup, Gap, PackedSession};
 use crate::database::{Row, Sql, SqlValue};
 use crate::deny_list::{EndReason, denied, deny};
 use crate::directory::{NEXT_COLUMN, PERSON_COLUMNS, ROLES_OF_PERSON, add_roles, listed};
@@ -22,7 +22,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub enum SessionLookup {
     /// A session; the caller checks whether it has expired.
-    Session(Arc<SessionWithPerson>),
+    Session(SessionWithPerson),
     /// The digest is on the deny list.
     Denied(EndReason),
     /// The digest is unknown.
@@ -33,20 +33,13 @@ impl Store {
     /// Looks up the digest of a token. If the store fails, the token must not count as valid.
     pub async fn session(&self, digest: &Digest) -> Result<SessionLookup> {
         loop {
-            let epoch = self.cache.epoch();
             match self.cache.look_up(&self.cache.sessions, digest).await {
-                CacheLookup::Hit(record) => {
-                    // The lookup may have waited, and the person may have changed meanwhile.
-                    let epoch = self.cache.epoch();
-                    if record.is_current_in(epoch) || self.is_person_unchanged(&record, epoch).await? {
-                        return Ok(SessionLookup::Session(record));
-                    }
-                    // The person has changed. Removing the entry is always safe, updating it is not: it is read again.
-                    self.cache.sessions.remove(digest);
-                }
+                CacheLookup::Hit(record) if record.person.is_current() => return Ok(SessionLookup::Session(record)),
+                // The person has changed, or was evicted. Removing the entry is always safe, updating it is not: it is read again.
+                CacheLookup::Hit(_) => self.cache.sessions.remove(digest),
                 CacheLookup::Miss(gap) if gap.bypasses_cache() => return self.read_session(*digest).await,
                 CacheLookup::Miss(gap) => {
-                    if let Some(found) = self.fill(gap, *digest, epoch).await? {
+                    if let Some(found) = self.fill(gap, *digest).await? {
                         return Ok(found);
                     }
                 }
@@ -56,11 +49,9 @@ impl Store {
 
     /// Reads the session and its person, bypassing the cache.
     async fn read_session(&self, digest: Digest) -> Result<SessionLookup> {
-        let epoch = self.cache.epoch();
         Ok(match self.find_session_and_person(digest).await? {
             Ok((session, person)) => {
-                let person = Arc::new(CachedPerson::new(&person));
-                SessionLookup::Session(Arc::new(SessionWithPerson::new(session, person, epoch)))
+                SessionLookup::Session(SessionWithPerson::new(session, Arc::new(CachedPerson::new(&person))))
             }
             Err(none) => none,
         })
@@ -75,31 +66,16 @@ impl Store {
         self.session_reads.read(digest, read).await
     }
 
-    /// Whether the person of a cached session has not changed up to `epoch`.
-    async fn is_person_unchanged(&self, record: &SessionWithPerson, epoch: Epoch) -> Result<bool> {
-        let person = self.cached_person(&record.session.employee).await?;
-        let same = person.is_some_and(|person| Arc::ptr_eq(&person, &record.person));
-        if same {
-            record.mark_current_in(epoch);
-        }
-        Ok(same)
-    }
-
     /// Reads a session that is not in the cache, and its person; `None` when the session changed during the read. The person may be
     /// from the cache, and so from another time than the session, so the caller looks it up again.
-    async fn fill(
-        &self,
-        gap: Gap<'_, Keyed<Digest, SessionWithPerson>>,
-        digest: Digest,
-        epoch: Epoch,
-    ) -> Result<Option<SessionLookup>> {
+    async fn fill(&self, gap: Gap<'_, PackedSession>, digest: Digest) -> Result<Option<SessionLookup>> {
+        let since = self.cache.people_changes.now();
         let (session, person) = match self.find_session_and_person(digest).await? {
             Ok(found) => found,
             Err(none) => return Ok(Some(none)),
         };
-        let person = self.cache.keep_person(person, epoch);
-        let record = Arc::new(SessionWithPerson::new(session, person, epoch));
-        let kept = gap.fill(Keyed::new(digest, Arc::clone(&record)));
+        let record = SessionWithPerson::new(session, self.cache.keep_person(&person, since));
+        let kept = gap.fill(PackedSession::new(digest, &record));
         Ok(kept.then_some(SessionLookup::Session(record)))
     }
 

@@ -56,6 +56,12 @@ impl<E: Entry> Shard<E> {
         self.slab.get(at)
     }
 
+    /// Finds an entry to change it.
+    pub(super) fn get_mut(&mut self, hash: u64, key: &E::Key) -> Option<&mut E> {
+        let at = self.find(hash, key)?;
+        self.slab.get_mut(at)
+    }
+
     /// Adds an entry; returns the one that it replaced or evicted, and the fill of its key, which is discarded.
     pub(super) fn insert(&mut self, hash: u64, entry: E, state: &RandomState) -> (Option<E>, Option<Fill>) {
         let fill = self.fills.remove(entry.key());

@@ -238,6 +238,7 @@ fn an_entry_knows_whether_it_is_in_the_table() {
     assert_eq!(is_inside(), [true, false, false, false, false, false]);
     drop(table.get_or_insert_if(Flagged(3, Arc::clone(six)), || true));
     assert_eq!(is_inside(), [true, false, false, false, false, true]);
+    assert!(table.update(&3, |entry| entry.0 == 3) == Some(true) && table.update(&4, |_| ()).is_none());
     table.clear();
     assert_eq!(is_inside(), [false; 6]);
 }
