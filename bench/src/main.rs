@@ -22,6 +22,7 @@ mod server;
 mod signing_baseline;
 mod socket;
 mod sqlite_baseline;
+mod sqlite_look_ups;
 mod stats;
 mod workspace;
 

@@ -42,7 +42,8 @@ impl Group {
     /// The number of steps that the run reports.
     pub(crate) const fn steps(self) -> usize {
         match self {
-            Self::Embedded | Self::ScaledOut => 19,
+            Self::Embedded => 20,
+            Self::ScaledOut => 19,
             Self::Sockets => 12,
             Self::Oidc => 6,
             Self::People => 10,
@@ -135,8 +136,13 @@ pub(crate) const SOCKETS_BYTES: usize = 400 << 20;
 pub(crate) const SOCKET_SECONDS: f64 = 0.005;
 pub(crate) const SOCKETS_SECONDS: f64 = 2.0;
 pub(crate) const SOCKETS_END_SECONDS: f64 = 1.0;
-/// The target memory of a cached session, in bytes.
-pub(crate) const SESSION_BYTES: f64 = 300.0;
+/// The target memory of a cached session, in bytes: of employees who have ten each, and one each.
+pub(crate) const SESSION_BYTES: f64 = 150.0;
+pub(crate) const LONE_SESSION_BYTES: f64 = 300.0;
+/// The target throughput of verify with the larger number of sessions, relative to a bare handler.
+pub(crate) const LARGE_VERIFY_RATIO: f64 = 0.95;
+/// The target throughput of sessions that are not in memory, relative to the same lookups alone.
+pub(crate) const MISS_RATIO: f64 = 0.8;
 
 impl Plan {
     pub(crate) fn full() -> Self {
