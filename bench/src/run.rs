@@ -1,5 +1,6 @@
 //! The sequence of a run.
 
+mod cache;
 mod embedded_misses;
 mod flood;
 mod logout;
@@ -12,6 +13,7 @@ mod scaled_out;
 mod sockets;
 mod ten_nodes;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::bare_handler::{ResponseTemplate, ResponseTemplates};
@@ -26,7 +28,7 @@ use crate::plan::{
 use crate::progress::{Progress, grouped};
 use crate::report::Report;
 use crate::requests::{Requests, WordList, get};
-use crate::seed::{self, Layout, SeededStore, seed};
+use crate::seed::{self, Layout, seed};
 use crate::server::Server;
 use crate::sqlite_baseline::SqliteBaseline;
 use crate::stats::{float, median, now};
@@ -66,6 +68,7 @@ pub(crate) async fn run(plan: &Plan, group: Group) -> Result<Report, BenchError>
         Group::Sockets => run.sockets().await?,
         Group::Oidc => run.oidc().await?,
         Group::People => run.people().await?,
+        Group::Cache => run.cache().await?,
         Group::Scale => run.scale().await?,
     }
     run.report.took = start.elapsed();
@@ -98,7 +101,7 @@ impl Run<'_> {
         let size = self.plan.large;
         let layout = Layout { employees: size.sessions / SESSIONS_EACH, sessions: size.sessions };
         let store = seed(&self.workspace, "large", layout, &self.progress)?;
-        self.starts(&store)?;
+        self.starts(&store.directory, store.tokens.len())?;
         let server = Server::deskpass(&self.workspace, &store.directory)?;
         let bytes = self.memory(&server, &store.tokens, "memory of a cached session, 10 of each employee").await?;
         self.memory_figure(&bytes, SESSION_BYTES);
@@ -123,12 +126,12 @@ impl Run<'_> {
     }
 
     /// Measures the start-up time of the service.
-    fn starts(&mut self, store: &SeededStore) -> Result<(), BenchError> {
-        let (starts, sessions) = (self.plan.starts, grouped(store.tokens.len()));
+    fn starts(&mut self, directory: &Path, sessions: usize) -> Result<(), BenchError> {
+        let (starts, sessions) = (self.plan.starts, grouped(sessions));
         self.progress.step(format_args!("start with {sessions} sessions stored"));
         let mut times = Vec::with_capacity(starts);
         for start in 1..=starts {
-            let server = Server::deskpass(&self.workspace, &store.directory)?;
+            let server = Server::deskpass(&self.workspace, directory)?;
             times.push(server.started_in.as_secs_f64());
             server.stop()?;
             self.progress.at("start", start, starts);
@@ -262,8 +265,13 @@ async fn version(server: &Server) -> Result<String, BenchError> {
 
 /// The number of cached sessions that the service reports.
 async fn cached_sessions(server: &Server) -> Result<usize, BenchError> {
+    metric(server, "deskpass_cached_sessions").await
+}
+
+/// A number without labels that the service reports.
+async fn metric(server: &Server, name: &str) -> Result<usize, BenchError> {
     let mut connection = Connection::open(server.address).await?;
     let figures = connection.exchange(&get("/metrics")).await?.text();
-    let line = figures.lines().find_map(|line| line.strip_prefix("deskpass_cached_sessions "));
-    Ok(line.ok_or("no deskpass_cached_sessions among the figures")?.trim().parse()?)
+    let line = figures.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    Ok(line.ok_or_else(|| format!("no {name} among the figures"))?.trim().parse()?)
 }
