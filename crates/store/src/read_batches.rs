@@ -6,17 +6,22 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout};
 
 use crate::if_cached::leave_cache;
-use crate::{Result, StoreError};
+use crate::{Result, StoreError, StoreErrorKind};
 
 /// How many uses of the database run at once: as many as there are readers of SQLite.
 const MAX_RUNNERS: usize = 4;
 
 /// The most reads that share a use.
 const MAX_BATCH_SIZE: usize = 32;
+
+/// How much longer the caller waits, so that the error of the read itself arrives.
+const READ_TIMEOUT_GRACE: Duration = Duration::from_millis(200);
 
 /// A queue of reads by keys of type `K`.
 pub(crate) struct ReadBatches<K, T>(Mutex<ReadQueue<K, T>>);
@@ -28,15 +33,17 @@ struct ReadQueue<K, T> {
 
 struct WaitingRead<K, T> {
     key: K,
+    since: Instant,
     result: oneshot::Sender<Result<T>>,
 }
 
 impl<K: Send + 'static, T: Send + 'static> ReadBatches<K, T> {
-    /// Reads the value of `key`, alone or together with others. `read` returns a result for each key, in order; if it fails, all of
-    /// them have failed. It runs to its end even when the caller stops waiting.
+    /// Reads the value of `key`, alone or together with others, within `limit`. `read` returns a result for each key, in order; if it
+    /// fails, all of them have failed. It runs to its end even when the caller stops waiting.
     pub(crate) async fn read<R>(
         self: &Arc<Self>,
         key: K,
+        limit: Duration,
         read: impl Fn(Vec<K>) -> R + Send + Sync + 'static,
     ) -> Result<T>
     where
@@ -44,11 +51,12 @@ impl<K: Send + 'static, T: Send + 'static> ReadBatches<K, T> {
     {
         leave_cache().await;
         let (result, found) = oneshot::channel();
-        if let Some(runner) = self.add(WaitingRead { key, result }) {
-            // A task of its own, because other requests wait for its results, too.
-            drop(tokio::spawn(runner.run(read)));
+        if let Some(runner) = self.add(WaitingRead { key, since: Instant::now(), result }) {
+            // A task of its own, because other requests wait for its results, too. Some of the time is left for the read itself.
+            drop(tokio::spawn(runner.run(limit * 3 / 4, read)));
         }
-        found.await.map_err(|_| StoreError::unavailable(&"the read was not run"))?
+        let found = timeout(limit + READ_TIMEOUT_GRACE, found).await.map_err(|_| StoreError::timed_out())?;
+        found.map_err(|_| StoreError::unavailable(&"the read was not run"))?
     }
 
     /// Adds a read to the queue; returns a runner for it, unless enough of them run.
@@ -88,11 +96,14 @@ struct Runner<K, T> {
 }
 
 impl<K, T> Runner<K, T> {
-    async fn run<R: Future<Output = Result<Vec<Result<T>>>>>(mut self, read: impl Fn(Vec<K>) -> R) {
+    /// Reads what has not waited for longer than `max_wait`, and refuses the rest.
+    async fn run<R: Future<Output = Result<Vec<Result<T>>>>>(mut self, max_wait: Duration, read: impl Fn(Vec<K>) -> R) {
         let mut batch = self.next_batch();
         while let Some(reads) = batch {
+            let (late, reads): (Vec<_>, Vec<_>) = reads.into_iter().partition(|read| read.since.elapsed() >= max_wait);
+            answer(late.into_iter().map(|read| read.result).collect(), Err(busy()));
             let (keys, waiting): (Vec<_>, Vec<_>) = reads.into_iter().map(|read| (read.key, read.result)).unzip();
-            let results = read(keys).await;
+            let results = if keys.is_empty() { Ok(Vec::new()) } else { read(keys).await };
             batch = self.next_batch();
             if batch.is_none() {
                 // It may hold the database, which a caller who has the result expects to be free.
@@ -126,6 +137,10 @@ impl<K, T> Drop for Runner<K, T> {
     }
 }
 
+fn busy() -> StoreError {
+    StoreError::new(StoreErrorKind::Overloaded, "every reader of the database is busy")
+}
+
 /// Passes the results on, as far as the requests still wait for them.
 fn answer<T>(waiting: Vec<oneshot::Sender<Result<T>>>, results: Result<Vec<Result<T>>>) {
     match results {
@@ -143,6 +158,8 @@ mod tests {
 
     type Numbers = Arc<ReadBatches<usize, usize>>;
 
+    const LIMIT: Duration = Duration::from_secs(10);
+
     /// Doubles numbers; 13 fails alone, and 99 makes its whole batch fail.
     fn doubled(keys: &[usize]) -> Result<Vec<Result<usize>>> {
         let fails = |what: &str| StoreError::unavailable(&what);
@@ -157,7 +174,7 @@ mod tests {
         let (reads, sizes) = (Numbers::default(), Arc::new(Mutex::new(Vec::new())));
         let double = |key| {
             let sizes = Arc::clone(&sizes);
-            reads.read(key, move |keys| {
+            reads.read(key, LIMIT, move |keys| {
                 sizes.lock().unwrap().push(keys.len());
                 async move { doubled(&keys) }
             })
@@ -174,7 +191,7 @@ mod tests {
     #[tokio::test]
     async fn a_failed_use_fails_its_reads_and_no_later_one() {
         let reads = Numbers::default();
-        let double = |key| reads.read(key, |keys| async move { doubled(&keys) });
+        let double = |key| reads.read(key, LIMIT, |keys| async move { doubled(&keys) });
         assert_eq!(double(99).await.unwrap_err().to_string(), "all");
         assert_eq!(double(4).await.unwrap(), 8);
     }
@@ -184,16 +201,24 @@ mod tests {
         let reads = Numbers::default();
         for key in 0..=2 * MAX_RUNNERS {
             let (result, _) = oneshot::channel();
-            assert!(reads.add(WaitingRead { key, result }).is_some());
+            assert!(reads.add(WaitingRead { key, since: Instant::now(), result }).is_some());
         }
     }
 
     #[tokio::test]
     async fn reads_whose_request_has_ended_are_no_obstacle() {
         let reads = Numbers::default();
-        let read = |key| reads.read(key, |keys| async move { doubled(&keys) });
+        let read = |key| reads.read(key, LIMIT, |keys| async move { doubled(&keys) });
         // Polled once, so that it waits.
         assert!(futures_util::FutureExt::now_or_never(read(1)).is_none());
         assert_eq!(read(2).await.unwrap(), 4);
+    }
+
+    #[tokio::test]
+    async fn a_read_that_has_waited_for_too_long_is_refused() {
+        let reads = Numbers::default();
+        let read = |limit| reads.read(1, limit, |keys| async move { doubled(&keys) });
+        assert_eq!(read(Duration::ZERO).await.unwrap_err().kind(), StoreErrorKind::Overloaded);
+        assert_eq!(read(LIMIT).await.unwrap(), 2);
     }
 }

@@ -63,7 +63,7 @@ impl Store {
             let database = Arc::clone(&database);
             async move { database.read(move |sql| find_each(sql, &digests)).await }
         };
-        self.session_reads.read(digest, read).await
+        self.session_reads.read(digest, self.database.read_timeout(), read).await
     }
 
     /// Reads a session that is not in the cache, and its person; `None` when the session changed during the read. The person may be
