@@ -39,9 +39,10 @@ impl DerivedStore {
         words
     }
 
-    /// Tokens of sessions below `limit`, drawn by Zipf's law: session n n times as rarely as the first. The same ones in every run.
-    pub(crate) fn drawn(&self, limit: usize, count: usize) -> WordList {
-        let (mut rng, mut words) = (Rng::with_seed(3), WordList::new(TOKEN_WIDTH, count));
+    /// Tokens of sessions below `limit`, drawn by Zipf's law: session n n times as rarely as the first. The same ones in every run, and
+    /// others with another `seed`.
+    pub(crate) fn drawn(&self, limit: usize, count: usize, seed: u64) -> WordList {
+        let (mut rng, mut words) = (Rng::with_seed(seed), WordList::new(TOKEN_WIDTH, count));
         let limit = limit.min(self.sessions);
         (0..count).for_each(|_| words.push(token(zipf(rng.f64(), limit)).expose()));
         words

@@ -29,9 +29,9 @@ impl Run<'_> {
         self.report.version = version(&server).await?;
         self.progress.step("verify the most frequent sessions once");
         self.show(&server, &store.first(cached)).await?;
-        let everyone = Arc::new(Requests::verify(store.drawn(stored, DRAWS)));
-        self.misses_by_zipf(&server, &everyone, stored).await?;
-        let often = Arc::new(Requests::verify(store.drawn(cached / ALWAYS_IN_MEMORY, DRAWS)));
+        self.misses_by_zipf(&server, &store).await?;
+        let everyone = Arc::new(Requests::verify(store.drawn(stored, DRAWS, 5)));
+        let often = Arc::new(Requests::verify(store.drawn(cached / ALWAYS_IN_MEMORY, DRAWS, 6)));
         let verify = template(&server, &often).await?.0;
         let bare = Server::bare(&self.workspace, &ResponseTemplates { verify, ..ResponseTemplates::default() })?;
         same_size(&server, &bare, &often, SIZE_TOLERANCE_BYTES).await?;
@@ -50,23 +50,19 @@ impl Run<'_> {
     }
 
     /// Verifies sessions by Zipf's law, and then counts how many of them are not in memory: requests that are answered directly are.
-    async fn misses_by_zipf(
-        &mut self,
-        server: &Server,
-        requests: &Arc<Requests>,
-        stored: usize,
-    ) -> Result<(), BenchError> {
+    async fn misses_by_zipf(&mut self, server: &Server, store: &DerivedStore) -> Result<(), BenchError> {
         let mut hits = 0;
-        for pass in ["until the cache has settled", "and count the misses"] {
+        for (seed, pass) in [(3, "until the cache has settled"), (4, "and count the misses")] {
             self.progress.step(format_args!("verify sessions by Zipf's law, {pass}"));
+            let requests = Arc::new(Requests::verify(store.drawn(store.sessions, DRAWS, seed)));
             let before = direct_responses(server).await?;
-            Load::new(Arc::clone(requests)).all(server, "session", &self.progress).await?;
+            Load::new(requests).all(server, "session", &self.progress).await?;
             hits = direct_responses(server).await?.saturating_sub(before);
         }
-        let (count, cached) = (requests.len(), cached_sessions(server).await?);
-        let share = float(count.saturating_sub(hits)) / float(count.max(1));
-        let name = format!("misses among {} sessions stored", grouped(stored));
-        let [missed, of, cached] = [count.saturating_sub(hits), count, cached].map(grouped);
+        let (missed, cached) = (DRAWS.saturating_sub(hits), cached_sessions(server).await?);
+        let share = float(missed) / float(DRAWS);
+        let name = format!("misses among {} sessions stored", grouped(store.sessions));
+        let [missed, of, cached] = [missed, DRAWS, cached].map(grouped);
         let seen = format!("{missed} of {of} requests, {cached} in memory");
         let target = Some((&*format!("{:.0} %", MISS_SHARE * 100.0), share <= MISS_SHARE));
         self.report.figure(&name, &seen, &format!("{:.1} %", share * 100.0), target);
