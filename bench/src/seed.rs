@@ -84,7 +84,7 @@ pub(crate) fn employees(count: usize) -> WordList {
 }
 
 /// Calls `work` for all numbers below `count`, in transactions that are large enough to be fast.
-fn batches(
+pub(crate) fn batches(
     connection: &Connection,
     count: usize,
     what: &str,
@@ -101,7 +101,11 @@ fn batches(
     Ok(())
 }
 
-fn insert_employees(connection: &Connection, numbers: std::ops::Range<usize>, at: Timestamp) -> Result<(), BenchError> {
+pub(crate) fn insert_employees(
+    connection: &Connection,
+    numbers: std::ops::Range<usize>,
+    at: Timestamp,
+) -> Result<(), BenchError> {
     let mut person = connection.prepare(
         "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
          VALUES (?1, ?2, ?2, ?3, 'Service Desk', '', ?4)",

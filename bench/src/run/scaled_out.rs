@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{DRAWS, FILL, Run, cached_sessions, version};
+use super::{DRAWS, FILL, Run, SMALL_CACHE, cached_sessions, version};
 use crate::backends::{Backends, SharedBackend};
 use crate::comparison::Comparison;
 use crate::error::BenchError;
 use crate::load::Load;
-use crate::plan::{SESSIONS_EACH, SHARED_RATIO, SIGN_IN_EMPLOYEES, TWO_NODES_COST};
+use crate::plan::{MISS_RATIO, SESSIONS_EACH, SHARED_RATIO, SIGN_IN_EMPLOYEES, TWO_NODES_COST};
 use crate::postgres_baseline::{Digests, PostgresBaseline, Work};
 use crate::progress::grouped;
 use crate::requests::{Requests, WordList};
 use crate::seed::{self, Layout, seed};
 use crate::server::{NODE_CONNECTIONS, Server};
-
-/// The smallest session cache that a node accepts.
-const SMALL_CACHE: (&str, &str) = ("DESKPASS_SESSION__CACHE_ENTRIES", "1000");
 
 /// The rate at which the cost of a request is compared, in requests per second: less than half of what the nodes can answer.
 const COST_RATE: u32 = 30_000;
@@ -79,7 +76,7 @@ impl Run<'_> {
         let work = Work::LookUps(Arc::new(Digests::of(tokens)?));
         let mut alone = PostgresBaseline::open(backend, NODE_CONNECTIONS, work).await?;
         let name = format!("verify, {} live sessions, every one a miss", grouped(tokens.len()));
-        let (plan, comparison) = (self.plan, Comparison::new(name, "PostgreSQL alone", None));
+        let (plan, comparison) = (self.plan, Comparison::new(name, "PostgreSQL alone", Some(MISS_RATIO)));
         let (ours, theirs) =
             (async || load.round(&[&node], plan.round).await, async || alone.round(plan.round, NODE_CONNECTIONS).await);
         self.report.add_comparison(comparison.run(plan, &self.progress, ours, theirs).await?);

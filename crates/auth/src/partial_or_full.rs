@@ -3,8 +3,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use deskpass_core::{ClientInfo, Digest, EmployeeKey, Half, LoginMethod, LoginSource, Roles, Secret, Timestamp};
-use deskpass_store::{CachedPerson, ChangeAuthor, PartialSessionLookup};
+use deskpass_core::{
+    ClientInfo, Digest, EmployeeKey, Half, LoginMethod, LoginSource, Person, Roles, Secret, Timestamp,
+};
+use deskpass_store::{ChangeAuthor, PartialSessionLookup};
 
 use crate::agent::PARTIAL_SESSION_LIFETIME;
 use crate::people::token_problem;
@@ -24,7 +26,7 @@ pub enum PartialOrFull {
 #[derive(Clone, Debug)]
 pub struct PartialTokenHolder {
     pub(crate) digest: Digest,
-    person: Arc<CachedPerson>,
+    person: Arc<Person>,
 }
 
 impl PartialOrFull {
@@ -41,7 +43,7 @@ impl PartialOrFull {
     #[must_use]
     pub fn employee_id(&self) -> &str {
         match self {
-            Self::Full(holder) => &holder.person().employee_id,
+            Self::Full(holder) => holder.person().employee_id(),
             Self::Partial(half) => &half.person.employee_id,
         }
     }
@@ -107,7 +109,7 @@ impl Auth {
             return Err(problem(TokenError::Expired));
         }
         let person = self.store.person(&half.employee).await?.ok_or(problem(TokenError::Unknown))?;
-        if let Some(left_or_disabled) = token_problem(&person) {
+        if let Some(left_or_disabled) = token_problem(person.disabled, person.left) {
             return Err(problem(left_or_disabled));
         }
         Ok(PartialTokenHolder { digest, person })

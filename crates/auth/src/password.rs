@@ -55,7 +55,7 @@ impl Auth {
                 (slot, PasswordPrecondition::Hash(stored.clone()), Some((old, counted)))
             }
         };
-        require_strong_password(&change.new, holder.person())?;
+        require_strong_password(&change.new, &holder.person().to_person())?;
         let ended = self.set_password(agent.key.clone(), &slot, before, Some(caller), change).await?;
         match (ended, counted) {
             (Some(ended), _) => Ok(ended),

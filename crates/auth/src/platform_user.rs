@@ -117,7 +117,7 @@ impl Auth {
         let person = self.store.person(key).await?;
         let is_disabled = person.as_ref().is_some_and(|person| person.disabled);
         let refusal = if is_disabled { Refusal::Disabled } else { Refusal::LeftPlatform };
-        match status_effect(person.as_deref().map(|person| &**person), identity, status) {
+        match status_effect(person.as_deref(), identity, status) {
             StatusEffect::None => {
                 if person.is_some() && status == Some(MemberStatus::Active) && self.saves_lookups() {
                     self.store.mark_checked(vec![key.clone()], asked_at).await?;

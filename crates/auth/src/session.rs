@@ -20,7 +20,7 @@ use crate::{Auth, Error, Refusal, TokenError};
 #[derive(Clone, Debug)]
 pub struct TokenHolder {
     digest: Digest,
-    record: Arc<SessionWithPerson>,
+    record: SessionWithPerson,
     /// The roles that are effective in the session.
     pub roles: Roles,
     /// How long the session still lasts.
@@ -94,12 +94,12 @@ impl ActiveUser {
     #[must_use]
     pub fn preview(&self) -> AskerPreview {
         let person = self.0.person();
-        let name = if person.name.is_empty() { &person.employee_id } else { &person.name };
+        let name = if person.name().is_empty() { person.employee_id() } else { person.name() };
         AskerPreview {
-            employee_id: person.employee_id.clone(),
-            name: name.clone(),
-            department: person.department.clone(),
-            avatar: person.avatar.clone(),
+            employee_id: person.employee_id().to_owned(),
+            name: name.to_owned(),
+            department: person.department().to_owned(),
+            avatar: person.avatar().to_owned(),
         }
     }
 
@@ -151,10 +151,10 @@ impl Auth {
             SessionLookup::Denied(ended) => return Err(problem(ended.into())),
             SessionLookup::NotFound => return Err(problem(TokenError::Unknown)),
         };
-        let SessionWithPerson { session, person, .. } = &*record;
+        let SessionWithPerson { session, person, .. } = &record;
         let now = self.clock.now_for(session.created_at);
         let remaining = session.remaining(now).ok_or_else(|| problem(TokenError::Expired))?;
-        if let Some(left_or_disabled) = token_problem(person) {
+        if let Some(left_or_disabled) = token_problem(person.disabled, person.left) {
             return Err(problem(left_or_disabled));
         }
         let held = person.roles_at(now);

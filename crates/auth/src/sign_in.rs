@@ -8,9 +8,7 @@ use deskpass_core::{
     Person, PersonPreview, PlatformVouching, Role, Roles, SealedToken, Secret, Session, SignInOrigin, SignInStage,
     nearby_network,
 };
-use deskpass_store::{
-    AuditEvent, BeginOutcome, CachedPerson, NewSession, NoticeSubject, Precondition, SignInNetwork, SignInStep,
-};
+use deskpass_store::{AuditEvent, BeginOutcome, NewSession, NoticeSubject, Precondition, SignInNetwork, SignInStep};
 
 use crate::people::refusal_of;
 use crate::{Auth, AuthEvent, BindPolicy, Error, Refusal, TokenError};
@@ -85,7 +83,7 @@ pub struct DefaultRoleGrant {
 #[derive(Debug)]
 pub(crate) struct StartedSession {
     pub(crate) session: Session,
-    pub(crate) person: Arc<CachedPerson>,
+    pub(crate) person: Arc<Person>,
     pub(crate) roles: Roles,
     /// Whether this request began it, and counts it. An earlier one with the same token may have: it has counted it, unless it got
     /// no answer to either of its attempts. So a session is counted at most once.
@@ -106,7 +104,7 @@ pub struct SignedIn {
     /// The session.
     pub session: Session,
     /// The employee.
-    pub person: Arc<CachedPerson>,
+    pub person: Arc<Person>,
     /// The effective roles.
     pub roles: Roles,
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::Timestamp;
 use crate::named_enum::named_enum;
 
 named_enum! {
@@ -63,6 +64,13 @@ impl Roles {
     #[must_use]
     pub const fn without(self, role: Role) -> Self {
         Self(self.0 & !(1 << role as u8))
+    }
+
+    /// This set without the roles that have ended by `now`.
+    #[must_use]
+    pub fn without_ended(self, ends: &[(Role, Timestamp)], now: Timestamp) -> Self {
+        let over = ends.iter().filter(|(_, until)| *until <= now);
+        over.fold(self, |roles, (role, _)| roles.without(*role))
     }
 
     /// Whether the set contains `role`.

@@ -10,7 +10,7 @@ use deskpass_core::{
     AllowLists, Digest, EmployeeKey, Role, RoleRule, RuleGroup, ServiceScope, ServiceScopes, Timestamp,
 };
 
-use crate::cache::CacheLookup;
+use crate::cache::{CacheLookup, Keyed};
 use crate::database::{Row, Sql};
 use crate::oidc::{StoredClients, read_clients, read_keys};
 use crate::{OidcClient, Result, Store, StoreError, StoredSigningKey};
@@ -111,7 +111,7 @@ impl Store {
             CacheLookup::Hit(rules) => Ok(rules),
             CacheLookup::Miss(gap) => {
                 let rules = self.database.read(|sql| read(sql).map(Arc::new)).await?;
-                gap.fill(&rules);
+                gap.fill(Keyed::new((), Arc::clone(&rules)));
                 Ok(rules)
             }
         }

@@ -4,110 +4,35 @@
 //! reader that read before a commit must not restore what the commit removed. So it holds a placeholder while it reads;
 //! removing a key also removes the placeholder, and the late fill is discarded.
 //!
-//! A session is cached together with its person, for one lookup instead of two. People rarely change: every change to a
-//! person advances the epoch, and a session that was last checked in another epoch looks up its person again.
+//! A session is cached with a pointer to its person, for one lookup instead of two. A person's record is current as long as it is in the
+//! cache: a session whose person is not current any more is read again.
 //!
 //! Where other nodes change the same data, the cache is trusted only while this node provably knows every change.
 
 mod fill;
 mod freshness;
+mod people_changes;
+mod person;
+mod session;
+mod table;
 
-use std::any::Any;
-use std::ops::Deref;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use deskpass_core::{Digest, EmployeeKey, Person, Session, Timestamp};
+use deskpass_core::{Digest, EmployeeKey, Session};
 use tokio::sync::Notify;
 
-pub(crate) use fill::{CacheLookup, Entries, Gap};
+pub(crate) use fill::{CacheLookup, Gap};
 pub(crate) use freshness::{BootInstant, FRESHNESS_DURATION, Freshness};
+pub(crate) use people_changes::{ChangeNumber, PeopleChanges};
+pub use person::CachedPerson;
+pub use session::SessionWithPerson;
+pub(crate) use session::{LAST_USE_INTERVAL_MILLIS, PackedSession};
+pub(crate) use table::{Keyed, Table};
 
 use crate::{AccessRules, AccessTokenRecord};
 
-/// A person from the store, with a slot for one value that the application derives from them.
-///
-/// The slot is part of the entry because the hot path has the entry in hand: a cache of derived values of its own would
-/// cost a second lookup, and would have to be invalidated as well. The store does not know what is in the slot: a type
-/// parameter instead of `Any` would spread to every type that contains a [`crate::Store`].
-#[derive(Debug)]
-pub struct CachedPerson {
-    person: Person,
-    derived: OnceLock<Box<dyn Any + Send + Sync>>,
-}
-
-impl CachedPerson {
-    pub(crate) fn new(person: Person) -> Self {
-        Self { person, derived: OnceLock::new() }
-    }
-
-    /// The value in the slot, which the first call derives; `None` when that was a value of another type.
-    pub fn derived<T: Any + Send + Sync>(&self, derive: impl FnOnce(&Person) -> T) -> Option<&T> {
-        self.derived.get_or_init(|| Box::new(derive(&self.person))).downcast_ref()
-    }
-}
-
-impl Deref for CachedPerson {
-    type Target = Person;
-    fn deref(&self) -> &Person {
-        &self.person
-    }
-}
-
-/// A session and its person.
-#[derive(Debug)]
-pub struct SessionWithPerson {
-    /// The session.
-    pub session: Session,
-    /// The person of the session.
-    pub person: Arc<CachedPerson>,
-    /// The epoch in which `person` was last verified.
-    checked_epoch: AtomicU64,
-    /// When the use of the session was last recorded, in milliseconds.
-    last_use: AtomicI64,
-}
-
-/// The minimum interval between two records of a session's use.
-pub(crate) const LAST_USE_INTERVAL_MILLIS: i64 = 600_000;
-
 /// The most access tokens that are cached.
 const MAX_ACCESS_TOKENS: usize = 65_536;
-
-/// The number of changes to people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Epoch(u64);
-
-impl Epoch {
-    pub(crate) const fn number(self) -> u64 {
-        self.0
-    }
-}
-
-impl SessionWithPerson {
-    /// `epoch` must be read before `person`.
-    pub(crate) fn new(mut session: Session, person: Arc<CachedPerson>, epoch: Epoch) -> Self {
-        // All sessions of a person share one copy of the key.
-        session.employee = person.key.clone();
-        // The start of a session is its first recorded use.
-        let last_use = AtomicI64::new(session.created_at.millis());
-        Self { session, person, checked_epoch: AtomicU64::new(epoch.0), last_use }
-    }
-
-    /// Returns whether to record the use of the session at `now`. Of several concurrent callers, only one gets `true`.
-    pub(crate) fn should_record_use(&self, now: Timestamp) -> bool {
-        let last = self.last_use.load(Ordering::Relaxed);
-        now.millis().saturating_sub(last) >= LAST_USE_INTERVAL_MILLIS
-            && self.last_use.compare_exchange(last, now.millis(), Ordering::Relaxed, Ordering::Relaxed).is_ok()
-    }
-
-    pub(crate) fn is_current_in(&self, epoch: Epoch) -> bool {
-        self.checked_epoch.load(Ordering::Relaxed) == epoch.0
-    }
-
-    pub(crate) fn mark_current_in(&self, epoch: Epoch) {
-        self.checked_epoch.store(epoch.0, Ordering::Relaxed);
-    }
-}
 
 #[derive(Debug)]
 pub(crate) enum CacheChange {
@@ -148,12 +73,12 @@ pub enum Invalidation<'a> {
 type Listener = Box<dyn Fn(Invalidation<'_>) + Send + Sync>;
 
 pub(crate) struct Cache {
-    pub(crate) sessions: Entries<Digest, SessionWithPerson>,
-    pub(crate) people: Entries<EmployeeKey, CachedPerson>,
-    pub(crate) access_tokens: Entries<Digest, AccessTokenRecord>,
+    pub(crate) sessions: Table<PackedSession>,
+    pub(crate) people: Table<Arc<CachedPerson>>,
+    pub(crate) people_changes: PeopleChanges,
+    pub(crate) access_tokens: Table<Keyed<Digest, AccessTokenRecord>>,
     /// At most one entry.
-    pub(crate) rules: Entries<(), AccessRules>,
-    epoch: AtomicU64,
+    pub(crate) rules: Table<Keyed<(), AccessRules>>,
     pub(crate) freshness: Freshness,
     pub(crate) listener: OnceLock<Listener>,
     /// Fires when this node has committed that clients are to be told of the end of sessions.
@@ -168,11 +93,11 @@ impl Cache {
         // The shards of the cache fill unevenly; without spare capacity a few entries would never fit.
         let entries = entries.saturating_add(entries / 16);
         Self {
-            sessions: Entries::new(entries),
-            people: Entries::new(entries),
-            access_tokens: Entries::new(access_tokens),
-            rules: Entries::new(1),
-            epoch: AtomicU64::new(0),
+            sessions: Table::new(entries),
+            people: Table::new(entries),
+            people_changes: PeopleChanges::new(),
+            access_tokens: Table::new(access_tokens),
+            rules: Table::new(1),
             freshness,
             listener: OnceLock::new(),
             logouts_due: Arc::default(),
@@ -181,11 +106,12 @@ impl Cache {
 
     /// Removes all entries, and discards the fills in progress.
     pub(crate) fn clear(&self) {
-        self.sessions.clear();
-        self.people.clear();
-        self.access_tokens.clear();
-        self.rules.clear();
-        self.epoch.fetch_add(1, Ordering::Release);
+        self.people_changes.apply(None, || {
+            self.sessions.clear();
+            self.people.clear();
+            self.access_tokens.clear();
+            self.rules.clear();
+        });
         self.notify(Invalidation::All);
     }
 
@@ -196,32 +122,26 @@ impl Cache {
         }
     }
 
-    pub(crate) fn epoch(&self) -> Epoch {
-        Epoch(self.epoch.load(Ordering::Acquire))
-    }
-
     /// Applies a committed change. A new session may be cached only where no other node can have ended it since.
     pub(crate) fn apply(&self, change: CacheChange) {
         match change {
             CacheChange::SessionStarted(digest, session) => {
-                let epoch = self.epoch();
                 // The person was looked up a moment ago during the sign-in; otherwise the first use fills the gap.
                 if let Some(person) = self.people.get(&session.employee) {
-                    self.sessions.insert(digest, Arc::new(SessionWithPerson::new(session, person, epoch)));
+                    self.sessions.insert(PackedSession::new(digest, &SessionWithPerson::new(session, person)));
                 }
             }
             CacheChange::Session(digest) | CacheChange::SessionSwept(digest) => {
-                drop(self.sessions.remove(&digest));
-                drop(self.access_tokens.remove(&digest));
+                self.sessions.remove(&digest);
+                self.access_tokens.remove(&digest);
                 self.notify(Invalidation::Session(&digest));
             }
             CacheChange::Person(key) => {
-                drop(self.people.remove(&key));
-                self.epoch.fetch_add(1, Ordering::Release);
+                self.people_changes.apply(Some(&key), || self.people.remove(&key));
                 self.notify(Invalidation::Person(&key));
             }
             CacheChange::Rules => {
-                drop(self.rules.remove(&()));
+                self.rules.remove(&());
                 // A change to a client may have ended all that it got.
                 self.access_tokens.clear();
                 self.notify(Invalidation::All);

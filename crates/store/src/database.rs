@@ -162,6 +162,14 @@ impl Database {
         }
     }
 
+    /// How long a read may take, with the wait for its turn.
+    pub(crate) fn read_timeout(&self) -> Duration {
+        match &self.backend {
+            Backend::Sqlite(database) => database.readers.timeout(),
+            Backend::Postgres(database) => database.timeout,
+        }
+    }
+
     fn retry_limit(&self) -> Duration {
         match &self.backend {
             Backend::Sqlite(_) => SQLITE_RETRY_LIMIT,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
-use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, holders, is_last_admin, listed, merge_roles, noting_last_admin};
+use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, holders, is_last_admin, merge_roles, noting_last_admin};
 use crate::cache::{CacheChange, CacheLookup};
 use crate::database::Tx;
 use crate::deny_list::EndReason;
@@ -28,7 +28,9 @@ pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleS
 pub(crate) use people::{MAX_SCANNED_ENTRIES, is_selective};
 pub use people::{PeopleCount, PeoplePage};
 pub use person::ListedPerson;
-pub(crate) use person::{administrators, find, lock_out_leaver};
+pub(crate) use person::{
+    NEXT_COLUMN, PERSON_COLUMNS, ROLES_OF_PERSON, add_roles, administrators, find, listed, lock_out_leaver,
+};
 pub(crate) use query::PeopleSql;
 pub use role_rules::{RuleEvaluation, RuleRolesOutcome, RuleSubject, SubjectPage};
 pub use roles::{RevokeOutcome, RoleOrigin, SetRolesOutcome};
@@ -58,16 +60,15 @@ pub enum DisableOutcome {
 
 impl Store {
     /// The person, with their current roles.
-    pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<CachedPerson>>> {
+    pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<Person>>> {
         let gap = match self.cache.look_up(&self.cache.people, key).await {
-            CacheLookup::Hit(person) => return Ok(Some(person)),
+            CacheLookup::Hit(person) => return Ok(Some(Arc::new(person.to_person()))),
             CacheLookup::Miss(gap) => gap,
         };
         let wanted = key.clone();
         let Some(found) = self.database.read(move |sql| find(sql, &wanted)).await? else { return Ok(None) };
-        let person = Arc::new(CachedPerson::new(found.person));
-        gap.fill(&person);
-        Ok(Some(person))
+        gap.fill(Arc::new(CachedPerson::new(&found.person)));
+        Ok(Some(Arc::new(found.person)))
     }
 
     /// All employees, ordered by corporation and identifier, at most `limit` starting after `after`.

@@ -29,6 +29,7 @@ mod plan_table;
 mod platform_directory;
 mod query_plans;
 mod questions;
+mod read_batches;
 mod seal;
 mod service_keys;
 mod sessions;
@@ -46,7 +47,7 @@ use tokio::task::JoinSet;
 
 use crate::cache::{Cache, Freshness};
 use crate::database::Database;
-use crate::sessions::LastUseBuffer;
+use crate::sessions::{LastUseBuffer, SessionReads};
 use crate::statistics::StatisticsBuffer;
 
 pub use access_rules::{AccessRules, ServiceKey};
@@ -110,6 +111,7 @@ pub use tls::InvalidCaFile;
 pub struct Store {
     database: Arc<Database>,
     cache: Arc<Cache>,
+    session_reads: Arc<SessionReads>,
     last_uses: Arc<LastUseBuffer>,
     statistics: Arc<StatisticsBuffer>,
 }
@@ -131,7 +133,13 @@ impl Store {
         };
         let cache = Arc::new(Cache::new(cache_entries, freshness));
         let database = Database::open(location, mode, Arc::clone(&cache), now, key).await?;
-        Ok(Self { database: Arc::new(database), cache, last_uses: Arc::default(), statistics: Arc::default() })
+        Ok(Self {
+            database: Arc::new(database),
+            cache,
+            session_reads: Arc::default(),
+            last_uses: Arc::default(),
+            statistics: Arc::default(),
+        })
     }
 
     /// The version of the tables: [`newest_version`], or a later one that this program can use.

@@ -23,6 +23,7 @@ pub(crate) use list::SessionWalk;
 pub use list::{ListedSession, SessionFilter, SessionPage};
 pub use lockout_preview::RoleLockout;
 pub use lookup::SessionLookup;
+pub(crate) use lookup::SessionReads;
 pub(crate) use network::NETWORK_RETENTION;
 pub use network::SignInNetwork;
 pub(crate) use plans::statements;

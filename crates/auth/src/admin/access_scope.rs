@@ -40,11 +40,11 @@ impl Auth {
         let corp = corp.map_or(own, CorpId::as_str);
         let abroad = corp != own && (own != home || scope != PermissionScope::All);
         // A caller whose department is unknown has no colleagues.
-        let without_department = scope == PermissionScope::Department && person.department_id.is_empty();
+        let without_department = scope == PermissionScope::Department && person.department_id().is_empty();
         if abroad || without_department || scope == PermissionScope::Own {
             return Err(Refusal::NotPermitted);
         }
-        let department_id = (scope == PermissionScope::Department).then(|| person.department_id.clone());
+        let department_id = (scope == PermissionScope::Department).then(|| person.department_id().to_owned());
         Ok(AccessScope { corp: corp.to_owned(), department_id })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deskpass_core::oidc::OidcScopes;
-use deskpass_core::{ClockTrust, OidcAccess, RefreshToken, Roles, Secret, Timestamp};
+use deskpass_core::{ClockTrust, OidcAccess, Person, RefreshToken, Roles, Secret, Timestamp};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -63,8 +63,10 @@ impl Auth {
         let key = self.signing_key(content.client.registration.algorithm).await?;
         let mut claims = self.id_token_claims(content);
         if content.client.registration.id_token_claims {
-            let email = self.email_of(content.holder.person()).await?;
-            claims.append(&mut content.user_claims(email.as_deref(), self.policy.home_corp.as_str()).to_map());
+            let person = content.holder.person().to_person();
+            let email = self.email_of(&person).await?;
+            let claimed = content.user_claims(&person, email.as_deref(), self.policy.home_corp.as_str());
+            claims.append(&mut claimed.to_map());
         }
         jwt::sign(&key, "JWT", &Value::Object(claims))
     }
@@ -111,9 +113,9 @@ impl Auth {
 }
 
 impl IdTokenContent<'_> {
-    fn user_claims<'a>(&'a self, email: Option<&'a str>, home_corp: &'a str) -> UserClaims<'a> {
+    fn user_claims<'a>(&'a self, person: &'a Person, email: Option<&'a str>, home_corp: &'a str) -> UserClaims<'a> {
         let Self { subject, scopes, roles, .. } = *self;
-        let (person, client) = (self.holder.person(), &*self.client.registration);
+        let client = &*self.client.registration;
         UserClaims { subject, person, email, roles, scopes, client, home_corp }
     }
 }

@@ -82,7 +82,7 @@ impl Auth {
         Ok(Some(TokenDetails {
             scope: grant.scopes.intersection(client.registration.scopes).to_string(),
             client_id: client.id.clone(),
-            username: preferred_username(live.holder.person(), self.policy.home_corp.as_str()),
+            username: preferred_username(&live.holder.person().to_person(), self.policy.home_corp.as_str()),
             token_type,
             exp: self.client_seconds(expires_at),
             sub: grant.subject.clone(),

@@ -120,7 +120,8 @@ impl Auth {
 }
 
 fn preview(holder: &TokenHolder) -> PersonPreview {
-    PersonPreview { employee_id: holder.person().employee_id.clone(), name: holder.person().name.clone() }
+    let person = holder.person();
+    PersonPreview { employee_id: person.employee_id().to_owned(), name: person.name().to_owned() }
 }
 
 /// The host and port of a registered address, as a user reads them.

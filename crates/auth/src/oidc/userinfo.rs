@@ -40,7 +40,7 @@ impl KeptAnswer {
         people_epoch: u64,
     ) -> bool {
         let person = live.holder.shared_person();
-        (Arc::ptr_eq(&self.person, person) || **self.person == ***person)
+        (Arc::ptr_eq(&self.person, person) || self.person.is_same_as(person))
             && self.roles == live.admission.told
             && self.client.had(id, client)
             && self.email_domain.as_deref() == email_domain
@@ -120,7 +120,7 @@ impl Auth {
         live: &LiveGrant,
         client: &ClientRegistration,
     ) -> Result<Bytes, Error> {
-        let person = live.holder.person();
+        let person = &live.holder.person().to_person();
         let email = self.email_of(person).await?;
         let claims = UserClaims {
             subject: &grant.subject,

@@ -97,8 +97,8 @@ pub(crate) fn refusal_of(person: &Person) -> Option<Refusal> {
 }
 
 /// Why no token of a person is valid; `None` if tokens may be.
-pub(crate) const fn token_problem(person: &Person) -> Option<TokenError> {
-    match (person.disabled, person.left) {
+pub(crate) const fn token_problem(disabled: bool, left: Option<LeftReason>) -> Option<TokenError> {
+    match (disabled, left) {
         (true, _) => Some(TokenError::Disabled),
         (false, Some(_)) => Some(TokenError::Left),
         (false, None) => None,
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(refusal_of(&person(false, None)), None);
         assert_eq!(refusal_of(&person(false, left)), Some(Refusal::LeftPlatform));
         assert_eq!(refusal_of(&person(true, left)), Some(Refusal::Disabled));
-        assert_eq!(token_problem(&person(false, left)), Some(TokenError::Left));
-        assert_eq!(token_problem(&person(true, left)), Some(TokenError::Disabled));
+        assert_eq!(token_problem(false, left), Some(TokenError::Left));
+        assert_eq!(token_problem(true, left), Some(TokenError::Disabled));
     }
 }

@@ -52,7 +52,7 @@ impl Auth {
             return Err(Refusal::ApprovalsPaused(wait).into());
         }
         self.limit_questions(&[b"approval"], &person.key, MAX_APPROVALS).await?;
-        let (asked, recipient) = (person.key.clone(), person.employee_id.clone());
+        let (asked, recipient) = (person.key.clone(), person.employee_id().to_owned());
         let (detail, subject) = (operation.detail(), operation.into_subject());
         self.ask_phone(caller, Draft { subject, asked, recipient, detail }, visitor, link, texts).await
     }

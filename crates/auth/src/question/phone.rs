@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{
-    Answer, ClientInfo, Digest, EmployeeKey, IdentifiedPerson, InvalidAnswer, MatchNumber, PhoneQuestion,
+    Answer, ClientInfo, Digest, EmployeeKey, IdentifiedPerson, InvalidAnswer, MatchNumber, Person, PhoneQuestion,
     QuestionRefusal, QuestionStage, QuestionStatus, Secret,
 };
 use deskpass_platform::Identity;
-use deskpass_store::{AuditEvent, CachedPerson, LogEntry, PointerKind, SignInPointer};
+use deskpass_store::{AuditEvent, LogEntry, PointerKind, SignInPointer};
 
 use super::QuestionKind;
 use crate::people::refusal_of;
@@ -230,7 +230,7 @@ impl Auth {
     }
 
     /// The employee, who must exist and may sign in. Only employees whom the service knows are asked.
-    async fn admitted_employee(&self, employee: &EmployeeKey) -> Result<Arc<CachedPerson>, Error> {
+    async fn admitted_employee(&self, employee: &EmployeeKey) -> Result<Arc<Person>, Error> {
         let person = self.store.person(employee).await?.ok_or(Refusal::NotAsked)?;
         match refusal_of(&person) {
             Some(refusal) => Err(refusal.into()),

@@ -50,8 +50,8 @@ impl Auth {
     /// The user's id in notices to administrators of the home corporation.
     fn display_id(&self, holder: &TokenHolder) -> String {
         let person = holder.person();
-        let (corp, id) = (person.key.corp(), &person.employee_id);
-        if corp == self.policy.home_corp.as_str() { id.clone() } else { format!("{corp}/{id}") }
+        let (corp, id) = (person.key.corp(), person.employee_id());
+        if corp == self.policy.home_corp.as_str() { id.to_owned() } else { format!("{corp}/{id}") }
     }
 }
 

@@ -221,7 +221,7 @@ impl ReplyDelivery {
             }
             ReplyContent::Text(_) => hexadecimal(&entropy.bytes::<16>()?),
         };
-        let (corp_id, employee_id, name) = (session.employee.corp(), &*person.employee_id, &*person.name);
+        let (corp_id, employee_id, name) = (session.employee.corp(), person.employee_id(), person.name());
         let employee = PayloadEmployee { corp_id, employee_id, name };
         let role = session.current_role.name();
         let payload = Payload { id: &id, message_id, content, employee, role, at: Rfc3339(at) };

@@ -1,82 +1,92 @@
 //! Lookups in the cache, and the filling of its gaps by readers.
 
-use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quick_cache::sync::{self, DefaultLifecycle, PlaceholderGuard};
-use quick_cache::{DefaultHashBuilder, UnitWeighter};
+use deskpass_core::Person;
 use tokio::time::timeout;
 
-use super::Cache;
+use super::table::{Entry, FillStart, Placeholder, Table};
+use super::{Cache, CachedPerson, ChangeNumber};
 use crate::if_cached::leave_cache;
 
 /// How long a request waits for another request that reads the same entry. After that it bypasses the cache, so that one
 /// hanging read does not delay the others.
 const FILL_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The cached values of one kind.
-pub(crate) type Entries<K, V> = sync::Cache<K, Arc<V>>;
-
-type Placeholder<'a, K, V> =
-    PlaceholderGuard<'a, K, Arc<V>, UnitWeighter, DefaultHashBuilder, DefaultLifecycle<K, Arc<V>>>;
-
-pub(crate) enum CacheLookup<'a, K, V> {
+pub(crate) enum CacheLookup<'a, E: Entry> {
     /// The cached value, which another request may just have read.
-    Hit(Arc<V>),
+    Hit(E::Value),
     /// The caller must read the value from the database, and fill the gap with it.
-    Miss(Gap<'a, K, V>),
+    Miss(Gap<'a, E>),
 }
 
 /// A gap that one request is to fill. Its placeholder is removed with the key; without one, the cache is bypassed.
-pub(crate) struct Gap<'a, K, V>(Option<Placeholder<'a, K, V>>);
+pub(crate) struct Gap<'a, E: Entry>(Option<Placeholder<'a, E>>);
 
-impl<K: Hash + Eq + Clone, V> Gap<'_, K, V> {
+impl<E: Entry> Gap<'_, E> {
     /// Whether the value is for this request alone.
     pub(crate) fn bypasses_cache(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Caches the value, unless the cache is bypassed. `false` when the key was removed since the lookup: the value may
+    /// Caches the entry, unless the cache is bypassed. `false` when the key was removed since the lookup: the value may
     /// have been read before that change, and is not cached.
-    pub(crate) fn fill(self, value: &Arc<V>) -> bool {
-        self.0.is_none_or(|placeholder| placeholder.insert(Arc::clone(value)).is_ok())
+    pub(crate) fn fill(self, entry: E) -> bool {
+        self.0.is_none_or(|placeholder| placeholder.fill(entry))
     }
 }
 
 impl Cache {
     /// Looks up `key`. Of several requests that miss the same entry, one fills the gap and the others wait for it.
-    pub(crate) async fn look_up<'a, K: Hash + Eq + Clone, V>(
-        &self,
-        entries: &'a Entries<K, V>,
-        key: &K,
-    ) -> CacheLookup<'a, K, V> {
+    pub(crate) async fn look_up<'a, E: Entry>(&self, table: &'a Table<E>, key: &E::Key) -> CacheLookup<'a, E> {
         loop {
             if !self.freshness.is_valid() {
                 return CacheLookup::Miss(Gap(None));
             }
-            if let Some(value) = entries.get(key) {
+            if let Some(value) = table.get(key) {
                 return CacheLookup::Hit(value);
             }
             leave_cache().await;
-            match timeout(FILL_TIMEOUT, entries.get_value_or_guard_async(key)).await {
-                // The other request passes its value on even if the key was removed meanwhile. Only what is in the cache counts.
-                Ok(Ok(_)) => {}
-                Ok(Err(placeholder)) => return CacheLookup::Miss(Gap(Some(placeholder))),
-                Err(_) => return CacheLookup::Miss(Gap(None)),
+            match table.begin_fill(key) {
+                FillStart::Found(value) => return CacheLookup::Hit(value),
+                FillStart::First(placeholder) => return CacheLookup::Miss(Gap(Some(placeholder))),
+                FillStart::Other(end) => {
+                    // It ends in any case; only what is in the cache then counts.
+                    if timeout(FILL_TIMEOUT, end).await.is_err() {
+                        return CacheLookup::Miss(Gap(None));
+                    }
+                }
             }
         }
+    }
+}
+
+impl Cache {
+    /// The cached record of a person, or that of `person`, who was read together with a session and is now cached. The key was not
+    /// known before the read, so no placeholder was held: the person is cached only if they have not changed since `since`, which was
+    /// taken before the read. A change is noted before the key is removed. If it is removed before the person is added, the change is
+    /// seen here; if later, so is the person. A record that was not added is not current, and neither is a session with it.
+    pub(crate) fn keep_person(&self, person: &Person, since: ChangeNumber) -> Arc<CachedPerson> {
+        let is_unchanged = || self.people_changes.is_unchanged(&person.key, since);
+        self.people.get_or_insert_if(Arc::new(CachedPerson::new(person)), is_unchanged)
     }
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
+    use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, PlatformVouching, Role, Session, Timestamp};
+
     use super::*;
     use crate::AccessRules;
-    use crate::cache::{CacheChange, Freshness};
+    use crate::cache::{CacheChange, Freshness, Keyed, PackedSession, SessionWithPerson};
 
-    type RulesGap<'a> = Gap<'a, (), AccessRules>;
+    type RulesGap<'a> = Gap<'a, Keyed<(), AccessRules>>;
+
+    fn entry(rules: &Arc<AccessRules>) -> Keyed<(), AccessRules> {
+        Keyed::new((), Arc::clone(rules))
+    }
 
     async fn look_up(cache: &Cache) -> Result<Arc<AccessRules>, RulesGap<'_>> {
         match cache.look_up(&cache.rules, &()).await {
@@ -91,7 +101,7 @@ mod tests {
         let gap = look_up(&cache).await.unwrap_err();
         assert!(!gap.bypasses_cache());
         let rules = Arc::default();
-        let (second, kept) = tokio::join!(biased; look_up(&cache), async { gap.fill(&rules) });
+        let (second, kept) = tokio::join!(biased; look_up(&cache), async { gap.fill(entry(&rules)) });
         assert!(kept);
         assert!(Arc::ptr_eq(&second.unwrap_or_default(), &rules));
         assert!(look_up(&cache).await.is_ok_and(|hit| Arc::ptr_eq(&hit, &rules)));
@@ -111,9 +121,9 @@ mod tests {
         for change in changes {
             let gap = look_up(&cache).await.unwrap_err();
             change(&cache);
-            assert!(!gap.fill(&Arc::default()));
+            assert!(!gap.fill(entry(&Arc::default())));
             let gap = look_up(&cache).await.unwrap_err();
-            assert!(gap.fill(&Arc::default()));
+            assert!(gap.fill(entry(&Arc::default())));
             change(&cache);
             assert!(look_up(&cache).await.is_err());
         }
@@ -125,7 +135,7 @@ mod tests {
         let gap = look_up(&cache).await.unwrap_err();
         let (second, kept) = tokio::join!(biased; look_up(&cache), async {
             cache.apply(CacheChange::Rules);
-            gap.fill(&Arc::default())
+            gap.fill(entry(&Arc::default()))
         });
         assert!(!kept);
         assert!(second.is_err(), "it reads the value itself");
@@ -137,19 +147,71 @@ mod tests {
         let hanging = look_up(&cache).await.unwrap_err();
         let gap = look_up(&cache).await.unwrap_err();
         assert!(gap.bypasses_cache());
-        assert!(gap.fill(&Arc::default()));
+        assert!(gap.fill(entry(&Arc::default())));
         assert!(cache.rules.get(&()).is_none());
-        assert!(hanging.fill(&Arc::default()));
+        assert!(hanging.fill(entry(&Arc::default())));
     }
 
     #[tokio::test]
     async fn a_cache_that_may_be_stale_is_neither_read_nor_filled() {
         let cache = Cache::new(10, Freshness::expired());
-        cache.rules.insert((), Arc::default());
+        cache.rules.insert(entry(&Arc::default()));
         let gap = look_up(&cache).await.unwrap_err();
         assert!(gap.bypasses_cache());
         cache.rules.clear();
-        assert!(gap.fill(&Arc::default()));
+        assert!(gap.fill(entry(&Arc::default())));
         assert!(cache.rules.get(&()).is_none());
+    }
+
+    fn person() -> Person {
+        Person::new(EmployeeKey::from_parts("ww", "a"), "a")
+    }
+
+    #[test]
+    fn a_person_from_before_a_change_is_not_cached_after_it() {
+        let cache = Cache::new(10, Freshness::permanent());
+        let (before, key) = (cache.people_changes.now(), person().key);
+        cache.apply(CacheChange::Person(key.clone()));
+        assert!(!cache.keep_person(&person(), before).is_current());
+        assert!(cache.people.get(&key).is_none());
+        let kept = cache.keep_person(&person(), cache.people_changes.now());
+        assert!(kept.is_current());
+        assert!(Arc::ptr_eq(&kept, &cache.keep_person(&person(), before)), "it is shared");
+    }
+
+    #[test]
+    fn a_session_knows_when_its_person_has_changed() {
+        let (cache, digest) = (Cache::new(10, Freshness::permanent()), Digest::of(&[b"one"]));
+        let changes: [fn(&Cache); 3] = [
+            |cache| cache.apply(CacheChange::Person(person().key)),
+            |cache| cache.people.insert(Arc::new(CachedPerson::new(&person()))),
+            // All of them are needed, so that any of them may be evicted.
+            |cache| drop((0..400).map(|number| other_person(cache, number)).collect::<Vec<_>>()),
+        ];
+        for change in changes {
+            let kept = cache.keep_person(&person(), cache.people_changes.now());
+            cache.sessions.insert(PackedSession::new(digest, &SessionWithPerson::new(session(), kept)));
+            assert!(cache.sessions.get(&digest).is_some_and(|record| record.person.is_current()));
+            change(&cache);
+            assert!(cache.sessions.get(&digest).is_some_and(|record| !record.person.is_current()));
+        }
+    }
+
+    fn other_person(cache: &Cache, number: usize) -> Arc<CachedPerson> {
+        let other = Person::new(EmployeeKey::from_parts("ww", &number.to_string()), "other");
+        cache.keep_person(&other, cache.people_changes.now())
+    }
+
+    fn session() -> Session {
+        Session {
+            employee: person().key,
+            current_role: Role::User,
+            method: LoginMethod::Dev,
+            vouched: PlatformVouching::None,
+            default_role: None,
+            source: LoginSource::H5,
+            created_at: Timestamp::from_millis(0),
+            expires_at: Timestamp::from_millis(1),
+        }
     }
 }

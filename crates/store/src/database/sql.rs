@@ -47,6 +47,21 @@ impl Sql<'_> {
         }
     }
 
+    /// The rows of a query for each of several values of `$1`. PostgreSQL gets all of them before it has answered the first.
+    pub(crate) fn rows_for_each<T>(
+        &self,
+        text: &str,
+        values: &[SqlValue<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<Vec<T>>> {
+        match self {
+            Self::Sqlite(connection) => {
+                values.iter().map(|value| connection.rows(text, std::slice::from_ref(value), &mut read)).collect()
+            }
+            Self::Postgres(connection) => connection.rows_for_each(text, values, read),
+        }
+    }
+
     /// Returns whether a query has a row.
     pub(crate) fn exists(&self, text: &str, values: &[SqlValue<'_>]) -> Result<bool> {
         Ok(self.first(text, values, |_| Ok(()))?.is_some())

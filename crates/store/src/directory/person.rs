@@ -16,27 +16,46 @@ pub struct ListedPerson {
     pub last_login_ip: Option<String>,
 }
 
-/// The query that [`listed`] reads, with `$role` as the column of the role, and `$until` as that of its end.
-macro_rules! select_people {
+/// The columns of `employee e` that [`listed`] reads, with `$role` as the column of the role, and `$until` as that of its end.
+macro_rules! people_columns {
     ($role:literal, $until:literal) => {
         concat!(
-            "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at, ",
+            "e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at, ",
             $role,
             ", e.last_login_at, e.last_login_ip, e.department_id, e.subject, e.email, e.email_source, e.left_at, e.left_why, ",
             $until,
-            ", e.seen FROM employee e"
+            ", e.seen"
         )
     };
 }
 
-/// Selects people without their roles.
-pub(super) const PEOPLE: &str = select_people!("NULL AS role_id", "CAST(NULL AS BIGINT)");
+/// The same with the role of `user_role r`. A role that is held for another reason as well has no end.
+macro_rules! columns_with_role {
+    () => {
+        people_columns!("r.role_id", "CASE WHEN r.by_hand = 0 AND r.by_rule = 0 THEN r.until END")
+    };
+}
 
-/// Selects people with their roles, one row for each role. A role that is held for another reason as well has no end.
-pub(super) const PEOPLE_WITH_ROLES: &str = concat!(
-    select_people!("r.role_id", "CASE WHEN r.by_hand = 0 AND r.by_rule = 0 THEN r.until END"),
-    " LEFT JOIN user_role r ON r.corp_id = e.corp_id AND r.employee_key = e.employee_key"
-);
+macro_rules! roles_of_person {
+    () => {
+        "LEFT JOIN user_role r ON r.corp_id = e.corp_id AND r.employee_key = e.employee_key"
+    };
+}
+
+/// The columns of a person, for a statement that joins [`ROLES_OF_PERSON`]. It has one row for each role.
+pub(crate) const PERSON_COLUMNS: &str = columns_with_role!();
+/// The first column after those of [`PERSON_COLUMNS`].
+pub(crate) const NEXT_COLUMN: usize = 18;
+/// Joins the roles of `employee e`.
+pub(crate) const ROLES_OF_PERSON: &str = roles_of_person!();
+
+/// Selects people without their roles.
+pub(super) const PEOPLE: &str =
+    concat!("SELECT ", people_columns!("NULL AS role_id", "CAST(NULL AS BIGINT)"), " FROM employee e");
+
+/// Selects people with their roles, one row for each role.
+pub(super) const PEOPLE_WITH_ROLES: &str =
+    concat!("SELECT ", columns_with_role!(), " FROM employee e ", roles_of_person!());
 
 /// Values that the platform omits stay as they were; an empty text means that there is no value.
 const UPSERT_PERSON: &str = "INSERT INTO employee
@@ -137,7 +156,8 @@ pub(crate) fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<ListedPers
     Ok(merge_roles(sql.rows(&text, &args![key.corp(), key.id()], listed)?).into_iter().next())
 }
 
-pub(super) fn listed(row: &Row<'_>) -> Result<ListedPerson> {
+/// Reads a person, with at most one role, from the first columns of a row.
+pub(crate) fn listed(row: &Row<'_>) -> Result<ListedPerson> {
     let (role, until) = (row.maybe_role(7)?, row.maybe_timestamp(16)?);
     Ok(ListedPerson {
         person: Person {
@@ -177,12 +197,15 @@ pub(super) fn merge_roles(rows: Vec<ListedPerson>) -> Vec<ListedPerson> {
     let mut people: Vec<ListedPerson> = Vec::new();
     for row in rows {
         match people.last_mut().filter(|last| last.person.key == row.person.key) {
-            Some(last) => {
-                last.person.roles = last.person.roles.iter().chain(row.person.roles.iter()).collect();
-                last.person.role_ends.extend(row.person.role_ends);
-            }
+            Some(last) => add_roles(&mut last.person, row.person),
             None => people.push(row),
         }
     }
     people
+}
+
+/// Adds the roles that another row of the same person has.
+pub(crate) fn add_roles(person: &mut Person, row: Person) {
+    person.roles = person.roles.iter().chain(row.roles.iter()).collect();
+    person.role_ends.extend(row.role_ends);
 }

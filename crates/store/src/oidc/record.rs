@@ -52,8 +52,11 @@ pub struct EndedGrant {
     pub sid: String,
 }
 
-/// An access token of a client, with a slot for one value that the application derives from its grant, as [`crate::CachedPerson`]
-/// has one.
+/// An access token of a client, with a slot for one value that the application derives from its grant.
+///
+/// The slot is part of the entry because the hot path has the entry in hand: a cache of derived values of its own would
+/// cost a second lookup, and would have to be invalidated as well. The store does not know what is in the slot: a type
+/// parameter instead of `Any` would spread to every type that contains a [`crate::Store`].
 #[derive(Debug)]
 pub struct AccessTokenRecord {
     /// The grant.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deskpass_core::{Digest, Timestamp};
 
 use super::record::{AccessTokenRecord, GRANT_COLUMNS, GrantRecord, NEXT_COLUMN, grant};
-use crate::cache::CacheLookup;
+use crate::cache::{CacheLookup, Keyed};
 use crate::database::{Row, Sql, Tx};
 use crate::{Result, Store};
 
@@ -38,19 +38,19 @@ impl Store {
         let digest = *digest;
         let Some(record) = self.database.read(move |sql| find_access(sql, digest)).await? else { return Ok(None) };
         let record = Arc::new(record);
-        gap.fill(&record);
+        gap.fill(Keyed::new(digest, Arc::clone(&record)));
         Ok(Some(record))
     }
 
     /// Drops an access token that has expired from the cache of this node.
     pub fn forget_oidc_access(&self, digest: &Digest) {
-        drop(self.cache.access_tokens.remove(digest));
+        self.cache.access_tokens.remove(digest);
     }
 
     /// A number that is another one after every change to any person that this node knows of.
     #[must_use]
     pub fn people_epoch(&self) -> u64 {
-        self.cache.epoch().number()
+        self.cache.people_changes.now().number()
     }
 
     /// The grant of a refresh token, also if the token was used or the grant has ended.

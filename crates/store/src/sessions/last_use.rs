@@ -58,9 +58,10 @@ impl LastUseBuffer {
 debug_only!(LastUseBuffer);
 
 impl Store {
-    /// Records that a session is used. Usually the last use is recent, and there is nothing to record.
+    /// Records that a session is used. Usually the last use is recent, and there is nothing to record. Of several concurrent callers,
+    /// one records the use, unless the session is not cached.
     pub fn touch_session(&self, record: &SessionWithPerson, digest: &Digest, now: Timestamp) {
-        if record.should_record_use(now) {
+        if record.is_use_due(now) && self.cache.sessions.update(digest, |entry| entry.record_use(now)).unwrap_or(true) {
             self.last_uses.note(*digest, now);
         }
     }

@@ -1,22 +1,28 @@
 //! Looking up, switching and ending the session of a request.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use deskpass_core::{Digest, LoginMethod, LoginSource, PlatformVouching, Role, Session, Timestamp};
+use deskpass_core::{
+    Digest, EmployeeKey, LoginMethod, LoginSource, Person, PlatformVouching, Role, Session, Timestamp,
+};
 
-use crate::cache::{CacheChange, CacheLookup, Epoch, Gap};
-use crate::database::{Row, Sql};
+use crate::cache::{CacheChange, CacheLookup, Gap, PackedSession};
+use crate::database::{Row, Sql, SqlValue};
 use crate::deny_list::{EndReason, denied, deny};
-use crate::directory::find as find_person;
+use crate::directory::{NEXT_COLUMN, PERSON_COLUMNS, ROLES_OF_PERSON, add_roles, listed};
 use crate::locks::lock_role;
 use crate::oidc::endings::end_with_session;
-use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, SessionWithPerson, Store, StoreError};
+use crate::read_batches::ReadBatches;
+use crate::{
+    Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, SessionWithPerson, Store, StoreError,
+    StoreErrorKind,
+};
 
 /// Result of looking up a digest.
 #[derive(Clone, Debug)]
 pub enum SessionLookup {
     /// A session; the caller checks whether it has expired.
-    Session(Arc<SessionWithPerson>),
+    Session(SessionWithPerson),
     /// The digest is on the deny list.
     Denied(EndReason),
     /// The digest is unknown.
@@ -27,20 +33,13 @@ impl Store {
     /// Looks up the digest of a token. If the store fails, the token must not count as valid.
     pub async fn session(&self, digest: &Digest) -> Result<SessionLookup> {
         loop {
-            let epoch = self.cache.epoch();
             match self.cache.look_up(&self.cache.sessions, digest).await {
-                CacheLookup::Hit(record) => {
-                    // The lookup may have waited, and the person may have changed meanwhile.
-                    let epoch = self.cache.epoch();
-                    if record.is_current_in(epoch) || self.is_person_unchanged(&record, epoch).await? {
-                        return Ok(SessionLookup::Session(record));
-                    }
-                    // The person has changed. Removing the entry is always safe, updating it is not: it is read again.
-                    drop(self.cache.sessions.remove(digest));
-                }
+                CacheLookup::Hit(record) if record.person.is_current() => return Ok(SessionLookup::Session(record)),
+                // The person has changed, or was evicted. Removing the entry is always safe, updating it is not: it is read again.
+                CacheLookup::Hit(_) => self.cache.sessions.remove(digest),
                 CacheLookup::Miss(gap) if gap.bypasses_cache() => return self.read_session(*digest).await,
                 CacheLookup::Miss(gap) => {
-                    if let Some(found) = self.fill(gap, *digest, epoch).await? {
+                    if let Some(found) = self.fill(gap, *digest).await? {
                         return Ok(found);
                     }
                 }
@@ -48,50 +47,36 @@ impl Store {
         }
     }
 
-    /// Reads the session and its person at one moment, bypassing the cache.
+    /// Reads the session and its person, bypassing the cache.
     async fn read_session(&self, digest: Digest) -> Result<SessionLookup> {
-        let epoch = self.cache.epoch();
-        let read = move |sql: &Sql<'_>| match find(sql, digest)? {
-            Ok(session) => {
-                let person = find_person(sql, &session.employee)?;
-                Ok(person.map(|person| (session, person.person)).ok_or(SessionLookup::NotFound))
-            }
-            Err(none) => Ok(Err(none)),
-        };
-        Ok(match self.database.read(read).await? {
+        Ok(match self.find_session_and_person(digest).await? {
             Ok((session, person)) => {
-                let person = Arc::new(CachedPerson::new(person));
-                SessionLookup::Session(Arc::new(SessionWithPerson::new(session, person, epoch)))
+                SessionLookup::Session(SessionWithPerson::new(session, Arc::new(CachedPerson::new(&person))))
             }
             Err(none) => none,
         })
     }
 
-    /// Whether the person of a cached session has not changed up to `epoch`.
-    async fn is_person_unchanged(&self, record: &SessionWithPerson, epoch: Epoch) -> Result<bool> {
-        let person = self.person(&record.session.employee).await?;
-        let same = person.is_some_and(|person| Arc::ptr_eq(&person, &record.person));
-        if same {
-            record.mark_current_in(epoch);
-        }
-        Ok(same)
+    async fn find_session_and_person(&self, digest: Digest) -> Result<FoundSession> {
+        let database = Arc::clone(&self.database);
+        let read = move |digests: Vec<Digest>| {
+            let database = Arc::clone(&database);
+            async move { database.read(move |sql| find_each(sql, &digests)).await }
+        };
+        self.session_reads.read(digest, self.database.read_timeout(), read).await
     }
 
-    /// Reads a session that is not in the cache; `None` when it changed during the read. Session and person might then be
-    /// from different times, so the caller looks it up again.
-    async fn fill(
-        &self,
-        gap: Gap<'_, Digest, SessionWithPerson>,
-        digest: Digest,
-        epoch: Epoch,
-    ) -> Result<Option<SessionLookup>> {
-        let session = match self.database.read(move |sql| find(sql, digest)).await? {
-            Ok(session) => session,
+    /// Reads a session that is not in the cache, and its person; `None` when the session changed during the read. The person may be
+    /// from the cache, and so from another time than the session, so the caller looks it up again.
+    async fn fill(&self, gap: Gap<'_, PackedSession>, digest: Digest) -> Result<Option<SessionLookup>> {
+        let since = self.cache.people_changes.now();
+        let (session, person) = match self.find_session_and_person(digest).await? {
+            Ok(found) => found,
             Err(none) => return Ok(Some(none)),
         };
-        let Some(person) = self.person(&session.employee).await? else { return Ok(Some(SessionLookup::NotFound)) };
-        let record = Arc::new(SessionWithPerson::new(session, person, epoch));
-        Ok(gap.fill(&record).then_some(SessionLookup::Session(record)))
+        let record = SessionWithPerson::new(session, self.cache.keep_person(&person, since));
+        let kept = gap.fill(PackedSession::new(digest, &record));
+        Ok(kept.then_some(SessionLookup::Session(record)))
     }
 
     /// Ends a session, denies its digest and logs it; `false`, with no change, when it had ended already.
@@ -134,28 +119,67 @@ impl Store {
     }
 }
 
-/// The session of a digest, or else the result of looking it up.
-fn find(sql: &Sql<'_>, digest: Digest) -> Result<Result<Session, SessionLookup>> {
-    let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven,
-        lent_role_id FROM session WHERE digest = $1
-        AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1)";
-    if let Some(session) = sql.first(text, &args![digest], session)? {
-        return Ok(Ok(session));
-    }
-    Ok(Err(denied(sql, digest)?.map_or(SessionLookup::NotFound, SessionLookup::Denied)))
+/// Finds a session and its person, one row for each role of the person: in one statement, which costs one round trip, and sees both as
+/// they are at one moment.
+pub(super) static FIND: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {PERSON_COLUMNS}, s.role_id, s.login_method, s.login_source, s.created_at, s.expires_at, s.proven,
+         s.lent_role_id FROM session s JOIN employee e ON e.corp_id = s.corp_id AND e.employee_key = s.employee_key
+         {ROLES_OF_PERSON} WHERE s.digest = $1 AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1)"
+    )
+});
+
+/// A session and its person, or else the result of looking it up.
+type FoundSession = Result<(Session, Person), SessionLookup>;
+
+/// Sessions that are being read from the database.
+pub(crate) type SessionReads = ReadBatches<Digest, FoundSession>;
+
+/// Finds the session of each digest, and its person. A record that cannot be read concerns one digest alone.
+fn find_each(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<Result<FoundSession>>> {
+    let values: Vec<_> = digests.iter().map(|digest| SqlValue::from(*digest)).collect();
+    let found = sql.rows_for_each(&FIND, &values, |row| Ok(session_and_person(row)))?;
+    let each = digests.iter().zip(found).map(|(digest, rows)| match merged(rows).transpose() {
+        Some(found) => Ok(found.map(Ok)),
+        None => match denied(sql, *digest) {
+            Err(error) if error.kind() != StoreErrorKind::Damaged => Err(error),
+            denied => Ok(denied.map(|why| Err(why.map_or(SessionLookup::NotFound, SessionLookup::Denied)))),
+        },
+    });
+    each.collect()
+}
+
+/// The session and the person of several rows, one for each role.
+fn merged(rows: Vec<Result<(Session, Person)>>) -> Result<Option<(Session, Person)>> {
+    let merge = |found: Result<(Session, Person)>, row: Result<(Session, Person)>| {
+        let ((session, mut person), (_, row)) = (found?, row?);
+        add_roles(&mut person, row);
+        Ok::<_, StoreError>((session, person))
+    };
+    rows.into_iter().reduce(merge).transpose()
+}
+
+fn session_and_person(row: &Row<'_>) -> Result<(Session, Person)> {
+    let person = listed(row)?.person;
+    Ok((session_from(row, person.key.clone(), NEXT_COLUMN)?, person))
 }
 
 /// Reads a session from the first nine columns of a row.
 pub(super) fn session(row: &Row<'_>) -> Result<Session> {
+    session_from(row, row.employee(0)?, 2)
+}
+
+/// Reads a session of an employee from seven columns of a row, beginning with this one.
+fn session_from(row: &Row<'_>, employee: EmployeeKey, first: usize) -> Result<Session> {
     let damaged = || StoreError::damaged("unreadable session");
     Ok(Session {
-        employee: row.employee(0)?,
-        current_role: row.role(2)?,
-        method: LoginMethod::from_name(&row.text(3)?).ok_or_else(damaged)?,
-        source: LoginSource::from_name(&row.text(4)?).ok_or_else(damaged)?,
-        created_at: row.timestamp(5)?,
-        expires_at: row.timestamp(6)?,
-        vouched: PlatformVouching::from_number(row.int(7)?),
-        default_role: row.maybe_role(8)?,
+        employee,
+        current_role: row.role(first)?,
+        method: LoginMethod::from_name(&row.text(first + 1)?).ok_or_else(damaged)?,
+        source: LoginSource::from_name(&row.text(first + 2)?).ok_or_else(damaged)?,
+        created_at: row.timestamp(first + 3)?,
+        expires_at: row.timestamp(first + 4)?,
+        vouched: PlatformVouching::from_number(row.int(first + 5)?),
+        default_role: row.maybe_role(first + 6)?,
     })
 }

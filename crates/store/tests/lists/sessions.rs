@@ -148,6 +148,29 @@ on_every_store! {
     }
 }
 
+on_every_store! {
+    async fn sessions_that_are_looked_up_at_once_each_get_their_own_answer(fixture: &Fixture) {
+        let store = fixture.store();
+        for number in 0..40 {
+            sign_in(store, &number.to_string(), &agent01(), number, "192.0.2.1").await;
+        }
+        assert_eq!(end(store, &agent01(), SessionSelection::One(digest("7"))).await, 1);
+        let names: Vec<_> = (0..60).map(|number| number.to_string()).collect();
+        let look_ups = names.iter().map(|name| async move { store.session(&digest(name)).await.unwrap() });
+        let found = futures_util::future::join_all(look_ups).await;
+        for (number, found) in (0_i64..).zip(found) {
+            match found {
+                SessionLookup::Session(record) => {
+                    assert!(number < 40 && number != 7 && record.session.created_at == at(number), "{number}");
+                    assert_eq!(record.person.name(), "Name of agent01");
+                }
+                SessionLookup::Denied(why) => assert_eq!((number, why), (7, EndReason::Kicked)),
+                SessionLookup::NotFound => assert!(number >= 40, "{number}"),
+            }
+        }
+    }
+}
+
 /// The time of last use of a session, as a list shows it.
 async fn seen(store: &Store, name: &str) -> Option<i64> {
     store.find_session(digest(name)).await.unwrap().unwrap().seen_at.map(deskpass_core::Timestamp::millis)

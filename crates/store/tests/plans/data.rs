@@ -2,8 +2,9 @@
 
 pub(crate) const ROWS: usize = 10_000;
 
-pub(crate) const TABLES: [&str; 22] = [
+pub(crate) const TABLES: [&str; 23] = [
     "employee",
+    "user_role",
     "agent",
     "recovery_code",
     "guess",
@@ -52,6 +53,7 @@ fn people() -> Vec<String> {
             "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
              SELECT {PERSON}, 'person' || n, 'Name', '', '', 0 FROM numbers"
         ),
+        format!("INSERT INTO user_role (corp_id, employee_key, role_id) SELECT {PERSON}, 3 FROM numbers"),
         // A quarter of them only have a device.
         format!(
             "INSERT INTO agent (corp_id, employee_key, role_id, created_at, device_only, password_hash, otp_secret)

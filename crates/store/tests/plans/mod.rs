@@ -66,6 +66,15 @@ static OTHERS: [Row; 15] = [
     ("claim notices", &["notice_by_time"]),
     ("latest events of a kind", &["login_log_of_employee_by_event|login_log_of_employee"]),
     ("preview of a lockout", &["primary key of session"]),
+    (
+        "session with its person",
+        &[
+            "primary key of session",
+            "primary key of denied_token",
+            "primary key of employee",
+            "primary key of user_role",
+        ],
+    ),
     ("last use", &["primary key of session"]),
     ("end all sessions, next", &["primary key of session"]),
     ("end all sessions, batch", &["primary key of session"]),

@@ -257,7 +257,7 @@ pub(crate) async fn list<T: ListItem>(
     Query(PeoplePageQuery { corp, filter, paging }): Query<PeoplePageQuery>,
 ) -> Result<Reply<Listing<T>>, ApiError> {
     let scope = reader.access_scope(&app, corp.as_ref()).await?;
-    let is_other = |name: &String| *name != reader.caller.0.person().department;
+    let is_other = |name: &String| *name != reader.caller.0.person().department();
     if scope.department_id.is_some() && filter.department.as_ref().is_some_and(is_other) {
         // A caller who may see one department only cannot ask for another.
         return reader.deny(&app).await;

@@ -170,9 +170,9 @@ impl ForwardedIdentity {
     fn of(holder: &TokenHolder) -> Self {
         let person = holder.person();
         Self {
-            employee_id: person.employee_id.clone(),
+            employee_id: person.employee_id().to_owned(),
             corp_id: person.key.corp().to_owned(),
-            name: person.name.clone(),
+            name: person.name().to_owned(),
             current_role: RoleName(holder.session().current_role),
             roles: holder.roles,
         }

@@ -1,10 +1,14 @@
 //! The responses that describe a signed-in user.
 //!
-//! Clients request them constantly. The part that all sessions of a person share is rendered once and cached with the person; the
-//! part of the session is added around it.
+//! Clients request them constantly. They are put together of the texts of the cached person: a copy that is rendered in advance would
+//! take as much memory as the person, and reading it would cost more than that.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use deskpass_auth::{ActiveUser, Error, TokenHolder};
-use deskpass_core::{Clock, ClockTrust, Person, Roles};
+use deskpass_core::{Clock, ClockTrust, Role, Roles};
+use deskpass_store::CachedPerson;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,22 +21,6 @@ pub(crate) fn if_valid(authenticated: Result<TokenHolder, Error>) -> Result<Opti
         Err(Error::Refused(_)) => Ok(None),
         Err(internal) => Err(internal),
     }
-}
-
-/// The part of a person that every response shows.
-#[derive(Serialize)]
-struct PersonSummary<'a> {
-    employee_id: &'a str,
-    name: &'a str,
-    roles: Roles,
-}
-
-/// The part of a person that only `me` shows.
-#[derive(Serialize)]
-struct PersonDetails<'a> {
-    corp_id: &'a str,
-    avatar: &'a str,
-    department: &'a str,
 }
 
 /// The result of a verification; an invalid token has no details.
@@ -72,30 +60,51 @@ pub(crate) struct Me {
 
 /// The payload of `verify` for a valid token.
 pub(crate) fn verified(holder: &TokenHolder) -> RenderedReply<Verified> {
-    let [role, source] = state(holder);
+    let ([role, source], [id, name]) = (state(holder), names(holder));
     let mut digits = itoa::Buffer::new();
     let seconds = digits.format(holder.remaining.as_secs());
-    with_rendered_person(holder, |RenderedPerson { summary, .. }| {
-        RenderedReply::of(&[
-            r#"{"valid":true,"#,
-            summary,
-            ROLE,
-            role,
-            SOURCE,
-            source,
-            r#"","expires_in":"#,
-            seconds,
-            "}",
-        ])
-    })
+    RenderedReply::of(&[
+        r#"{"valid":true,"employee_id":""#,
+        &id,
+        NAME,
+        &name,
+        ROLES,
+        role_list(holder.roles),
+        ROLE,
+        role,
+        SOURCE,
+        source,
+        r#"","expires_in":"#,
+        seconds,
+        "}",
+    ])
 }
 
 /// The payload of `me`.
 pub(crate) fn me(holder: &TokenHolder) -> RenderedReply<Me> {
-    let [role, source] = state(holder);
-    with_rendered_person(holder, |RenderedPerson { summary, details, .. }| {
-        RenderedReply::of(&["{", summary, ",", details, ROLE, role, SOURCE, source, r#""}"#])
-    })
+    let ([role, source], [id, name], person) = (state(holder), names(holder), holder.person());
+    let [corp, avatar, department] =
+        [person.key.corp(), person.avatar(), person.department()].map(|text| in_quotes(text, person));
+    RenderedReply::of(&[
+        r#"{"employee_id":""#,
+        &id,
+        NAME,
+        &name,
+        ROLES,
+        role_list(holder.roles),
+        r#","corp_id":""#,
+        &corp,
+        r#"","avatar":""#,
+        &avatar,
+        r#"","department":""#,
+        &department,
+        r#"""#,
+        ROLE,
+        role,
+        SOURCE,
+        source,
+        r#""}"#,
+    ])
 }
 
 /// The introspection of a valid token: the members of RFC 7662, and members of this service.
@@ -148,16 +157,16 @@ pub(crate) fn introspected(holder: &TokenHolder, subject: String, clock: &Clock)
     FlatReply::of(&members(&GoodToken {
         active: true,
         sub: subject,
-        username: &person.employee_id,
+        username: person.employee_id(),
         client_id: SourceName(session.source),
         token_type: "Bearer",
         exp: exp.millis().div_euclid(1_000),
         iat: iat.millis().div_euclid(1_000),
         corp_id: person.key.corp(),
-        employee_id: &person.employee_id,
-        name: &person.name,
-        department: &person.department,
-        department_id: &person.department_id,
+        employee_id: person.employee_id(),
+        name: person.name(),
+        department: person.department(),
+        department_id: person.department_id(),
         roles: holder.roles,
         current_role: RoleName(session.current_role),
         login_method: MethodName(session.method),
@@ -165,6 +174,8 @@ pub(crate) fn introspected(holder: &TokenHolder, subject: String, clock: &Clock)
     }))
 }
 
+const NAME: &str = r#"","name":""#;
+const ROLES: &str = r#"","roles":"#;
 const ROLE: &str = r#","current_role":""#;
 const SOURCE: &str = r#"","login_source":""#;
 
@@ -173,33 +184,36 @@ fn state(holder: &TokenHolder) -> [&'static str; 2] {
     [holder.session().current_role.name(), holder.session().source.name()]
 }
 
-/// The parts of responses that all sessions of a person share, in JSON.
-struct RenderedPerson {
-    roles: Roles,
-    summary: Box<str>,
-    details: Box<str>,
+/// The identifier and the name of a person, as JSON has them between quotation marks.
+fn names(holder: &TokenHolder) -> [Cow<'_, str>; 2] {
+    let person = holder.person();
+    [person.employee_id(), person.name()].map(|text| in_quotes(text, person))
 }
 
-impl RenderedPerson {
-    fn new(person: &Person, roles: Roles) -> Self {
-        let Person { key, employee_id, name, avatar, department, .. } = person;
-        let summary = members(&PersonSummary { employee_id, name, roles });
-        let details = members(&PersonDetails { corp_id: key.corp(), avatar, department });
-        Self { roles, summary, details }
-    }
+/// A text of a person as JSON has it between quotation marks: as it is, for almost everybody.
+fn in_quotes<'a>(text: &'a str, person: &CachedPerson) -> Cow<'a, str> {
+    if person.has_plain_texts() { Cow::Borrowed(text) } else { escaped(text).into() }
 }
 
-/// Calls `reply` with the rendered person of a token.
-fn with_rendered_person<T>(
-    holder: &TokenHolder,
-    reply: impl FnOnce(&RenderedPerson) -> RenderedReply<T>,
-) -> RenderedReply<T> {
-    let (person, roles) = (holder.person(), holder.roles);
-    match person.derived(|person| RenderedPerson::new(person, roles)).filter(|rendered| rendered.roles == roles) {
-        Some(rendered) => reply(rendered),
-        // Sessions of one person with different roles are rare, so a second rendering is not cached.
-        None => reply(&RenderedPerson::new(person, roles)),
-    }
+fn escaped(text: &str) -> String {
+    // Serializing a string cannot fail.
+    let json = serde_json::to_string(text).unwrap_or_default();
+    json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).unwrap_or_default().to_owned()
+}
+
+/// A set of roles in JSON. There are few sets, and all of them are rendered at the first use.
+fn role_list(roles: Roles) -> &'static str {
+    static LISTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let list = |number| serde_json::to_string(&numbered_roles(number)).unwrap_or_default();
+        (0..1 << Role::ALL.len()).map(list).collect()
+    });
+    let number = Role::ALL.iter().rev().fold(0, |number, role| number * 2 + usize::from(roles.holds(*role)));
+    LISTS.get(number).map_or("[]", String::as_str)
+}
+
+/// The set whose roles are the bits of a number.
+fn numbered_roles(number: usize) -> Roles {
+    (0_u32..).zip(Role::ALL).filter(|(bit, _)| (number >> *bit) & 1 == 1).map(|(_, role)| role).collect()
 }
 
 /// The members of a structure in JSON, without the enclosing braces.
@@ -207,4 +221,26 @@ fn members(structure: &impl Serialize) -> Box<str> {
     // Serializing strings and lists of words cannot fail.
     let json = serde_json::to_string(structure).unwrap_or_default();
     json.strip_prefix('{').and_then(|json| json.strip_suffix('}')).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_set_of_roles_has_its_list() {
+        for number in 0..32 {
+            let roles = numbered_roles(number);
+            assert_eq!(role_list(roles), serde_json::to_string(&roles).unwrap());
+        }
+        assert_eq!(role_list(Roles::NONE), "[]");
+    }
+
+    #[test]
+    fn a_text_is_escaped_as_a_serializer_does() {
+        for text in ["", "李雷", "O'Brien", "\"x\" \\ \n\u{1}\u{7f}"] {
+            assert_eq!(format!("\"{}\"", escaped(text)), serde_json::to_string(text).unwrap());
+        }
+    }
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use futures_util::future::try_join_all;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
@@ -245,6 +246,26 @@ impl PostgresConnection {
             self.client.query(&statement, &values).await
         })?;
         rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+    }
+
+    /// Runs a query for each value of `$1`. All of them are sent before the first result is read: one round trip in all.
+    pub(crate) fn rows_for_each<T>(
+        &self,
+        text: &str,
+        values: &[SqlValue<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<Vec<T>>> {
+        let results = self.wait(async {
+            let statement = &self.statement(text).await?;
+            let queries = values.iter().map(|value| async move {
+                let value: &(dyn ToSql + Sync) = value;
+                self.client.query(statement, &[value]).await
+            });
+            try_join_all(queries).await
+        })?;
+        let rows =
+            results.iter().map(|rows| rows.iter().map(|row| read(&Row::Postgres(row))).collect::<Result<Vec<_>>>());
+        rows.collect()
     }
 
     pub(crate) fn append(&self, table: &str, columns: &[Column], rows: &[Vec<SqlValue<'_>>]) -> Result<u64> {
