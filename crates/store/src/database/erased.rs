@@ -1,7 +1,11 @@
 //! Work without its types, so that queues, threads and retries are compiled once and not again for each statement: that was a tenth
 //! of the program.
 
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use futures_util::future::BoxFuture;
 
 use super::{Sql, Tx};
 use crate::{Result, StoreError};
@@ -26,9 +30,31 @@ impl<T> ResultSlot<T> {
     }
 
     /// The result of work that succeeded.
-    pub(super) fn take(self) -> Result<T> {
+    pub(super) fn take(&self) -> Result<T> {
         let result = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         result.ok_or_else(|| StoreError::unavailable(&"the work was not run"))
+    }
+}
+
+/// Work and its result to come. The type names the result and not the work, so that waiting is compiled once for each type of result.
+#[must_use = "the work begins when it is awaited"]
+pub(crate) struct Running<'a, T> {
+    done: BoxFuture<'a, Result<()>>,
+    result: ResultSlot<T>,
+}
+
+impl<'a, T> Running<'a, T> {
+    pub(super) fn new(done: impl Future<Output = Result<()>> + Send + 'a, result: ResultSlot<T>) -> Self {
+        Self { done: Box::pin(done), result }
+    }
+}
+
+impl<T> Future for Running<'_, T> {
+    type Output = Result<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { done, result } = self.get_mut();
+        done.as_mut().poll(context).map(|done| done.and_then(|()| result.take()))
     }
 }
 
