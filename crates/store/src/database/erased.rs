@@ -16,6 +16,9 @@ pub(super) type ReadWork = Box<dyn Fn(&Sql<'_>) -> Result<()> + Send>;
 /// The work of a transaction. It leaves its result in a [`ResultSlot`].
 pub(super) type WriteWork = Box<dyn Fn(&mut Tx<'_>) -> Result<()> + Send>;
 
+/// A query that runs once. It leaves its result in a [`ResultSlot`].
+pub(super) type SingleRead = Box<dyn FnOnce(&Sql<'_>) -> Result<()> + Send>;
+
 /// The place of a result. Work that runs again replaces it.
 pub(super) struct ResultSlot<T>(Arc<Mutex<Option<T>>>);
 
@@ -62,6 +65,14 @@ impl<T> Future for Running<'_, T> {
 pub(super) fn erase_read<T: Send + 'static>(
     query: impl Fn(&Sql<'_>) -> Result<T> + Send + 'static,
 ) -> (ReadWork, ResultSlot<T>) {
+    let (inside, outside) = ResultSlot::new();
+    (Box::new(move |sql| query(sql).map(|result| inside.set(result))), outside)
+}
+
+/// Erases the type of a query that runs once.
+pub(super) fn erase_single_read<T: Send + 'static>(
+    query: impl FnOnce(&Sql<'_>) -> Result<T> + Send + 'static,
+) -> (SingleRead, ResultSlot<T>) {
     let (inside, outside) = ResultSlot::new();
     (Box::new(move |sql| query(sql).map(|result| inside.set(result))), outside)
 }
