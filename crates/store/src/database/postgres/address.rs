@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
@@ -73,11 +75,9 @@ impl PostgresAddress {
         self
     }
 
-    /// Connects to the server that accepts writes, and returns its index as well. A server that does not answer is skipped after
-    /// a timeout.
-    pub(super) async fn connect(
-        &self,
-    ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>, usize)> {
+    /// Connects to the server that accepts writes. Returns the client, the task that drives the connection, and the index of the server. A
+    /// server that does not answer is skipped after a timeout.
+    pub(super) async fn connect(&self) -> Result<(Client, BoxFuture<'static, ()>, usize)> {
         let (count, preferred) = (self.servers.len(), self.preferred.load(Ordering::Relaxed));
         let limit = if count > 1 { PER_SERVER_TIMEOUT } else { self.timeout };
         let mut why = StoreError::unavailable(&"store.url names no server");
@@ -86,7 +86,7 @@ impl PostgresAddress {
             match timeout(limit, config.connect(self.tls.clone())).await {
                 Ok(Ok((client, connection))) => {
                     self.preferred.store(at, Ordering::Relaxed);
-                    return Ok((client, connection, at));
+                    return Ok((client, async { drop(connection.await) }.boxed(), at));
                 }
                 Ok(Err(error)) => why = error.into(),
                 Err(_) => why = StoreError::timed_out(),
@@ -130,10 +130,11 @@ impl PostgresAddress {
     /// not be read any more.
     pub(super) fn cancel_in_background(&self, statement: CancelToken) {
         let (tls, limit) = (self.tls.clone(), self.timeout);
-        drop(tokio::spawn(async move {
+        let cancelling = async move {
             // Best effort: the server may be gone.
             drop(timeout(limit, statement.cancel_query(tls)).await);
-        }));
+        };
+        drop(tokio::spawn(cancelling.boxed()));
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use deskpass_core::{Digest, EncryptionKeys, Entropy};
+use futures_util::FutureExt as _;
 use redis::{Cmd, cmd};
 use serde::Serialize;
 use tokio::sync::Notify;
@@ -104,9 +105,9 @@ impl RedisBackend {
             node,
         });
         let mut tasks = JoinSet::new();
-        tasks.spawn(worker.connection.clone().run(write_check(&prefix)));
-        tasks.spawn(Arc::clone(&worker).announce());
-        tasks.spawn(Arc::clone(&worker).listen());
+        tasks.spawn(worker.connection.clone().run(write_check(&prefix)).boxed());
+        tasks.spawn(Arc::clone(&worker).announce().boxed());
+        tasks.spawn(Arc::clone(&worker).listen().boxed());
         let seal = Seal::new(&keys, "deskpass shared store", entropy);
         // Not the first key: nodes that list the same keys in another order share their counters.
         let blind = Digest::of(&[b"deskpass limits", keys.iter().min().unwrap_or(keys.first())]);
