@@ -28,10 +28,16 @@ pub(crate) struct EncodedFile {
 impl StaticFile {
     /// Prepares a file.
     pub(crate) fn new(kind: &'static str, plain: Bytes) -> Self {
+        let gzip = compress(&plain).unwrap_or_default();
+        Self::compressed(kind, plain, gzip.into())
+    }
+
+    /// Prepares a file that is compressed already; an empty `gzip` means that it cannot be.
+    pub(crate) fn compressed(kind: &'static str, plain: Bytes, gzip: Bytes) -> Self {
         let name = short_digest(Sha256::digest(&plain));
-        let gzip = compress(&plain).filter(|packed| packed.len() < plain.len());
+        let is_worthwhile = !gzip.is_empty() && gzip.len() < plain.len();
         // Each encoding has a tag of its own, since caches store them separately.
-        let gzip = gzip.map(|body| EncodedFile { tag: tag(&format!("{name}-gzip")), body: body.into() });
+        let gzip = is_worthwhile.then(|| EncodedFile { tag: tag(&format!("{name}-gzip")), body: gzip });
         Self { kind, plain: EncodedFile { tag: tag(&name), body: plain }, gzip }
     }
 }
