@@ -1,4 +1,4 @@
-//! Notes which commit is built, and when, for `/version` and `--version`, and compresses the pages.
+//! Notes which commit is built, and when, for `/version` and `--version`, and compresses the pages and the API description.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -16,23 +16,30 @@ fn main() -> io::Result<()> {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     println!("cargo::rerun-if-changed=../../web");
+    println!("cargo::rerun-if-changed=../../docs/openapi.json");
     println!("cargo::rerun-if-env-changed=SOURCE_DATE_EPOCH");
     println!("cargo::rerun-if-env-changed=DESKPASS_COMMIT");
     println!("cargo::rustc-env=BUILD_COMMIT={}", commit());
     println!("cargo::rustc-env=BUILD_TIME={}", built_at());
-    compress_web()
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    compress(Path::new("../../docs/openapi.json"), &out.join("openapi.json.gz"))?;
+    compress_web(&out)
+}
+
+fn compress(file: &Path, into: &Path) -> io::Result<()> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(&fs::read(file)?)?;
+    fs::write(into, gzip.finish()?)
 }
 
 /// Compresses each file of `web/`, and lists the names and contents of all for `site/files.rs`.
-fn compress_web() -> io::Result<()> {
-    let (web, out) = (Path::new("../../web"), PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()));
+fn compress_web(out: &Path) -> io::Result<()> {
+    let web = Path::new("../../web");
     fs::create_dir_all(out.join("web/assets"))?;
     let mut entries = Vec::new();
     for name in web_files(web)? {
-        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-        gzip.write_all(&fs::read(web.join(&name))?)?;
         let compressed = out.join(format!("web/{name}.gz"));
-        fs::write(&compressed, gzip.finish()?)?;
+        compress(&web.join(&name), &compressed)?;
         entries.push(format!("({name:?}, include_bytes!(r#\"{}\"#))", compressed.display()));
     }
     fs::write(out.join("web.rs"), format!("&[{}]", entries.join(", ")))

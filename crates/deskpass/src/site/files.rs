@@ -1,14 +1,12 @@
 //! The embedded files. The build compresses them: the program is smaller, and most are served as they are embedded.
 
-use std::io::Read as _;
 use std::sync::LazyLock;
 
 use bytes::Bytes;
 use deskpass_store::AuditEvent;
-use flate2::bufread::GzDecoder;
 use serde_json::{Value, json};
 
-use crate::static_file::StaticFile;
+use crate::static_file::{StaticFile, decompress};
 
 /// The name of each file in `web/`, and its compressed content.
 static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/web.rs"));
@@ -111,14 +109,6 @@ pub(super) fn assets() -> impl Iterator<Item = Asset> {
 pub(super) fn page_template(file: &str) -> String {
     let found = EMBEDDED.iter().find(|(name, _)| *name == file);
     found.and_then(|(_, gzip)| String::from_utf8(decompress(gzip)).ok()).unwrap_or_default()
-}
-
-fn decompress(gzip: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::new();
-    // The build has compressed it.
-    let _ = GzDecoder::new(gzip).read_to_end(&mut plain);
-    plain.shrink_to_fit();
-    plain
 }
 
 /// The module of the names and labels of all audit events, which are declared with the events.
