@@ -1,21 +1,64 @@
-//! Notes which commit is built, and when, for `/version` and `--version`.
+//! Notes which commit is built, and when, for `/version` and `--version`, and compresses the pages and the API description.
 
-use std::path::PathBuf;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
+use std::{env, fs};
 
-fn main() {
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+fn main() -> io::Result<()> {
     // Cargo runs this again at every build if a path does not exist, as in a tarball or a worktree of git, and then compiles
     // and links everything again: only existing paths are named.
     for path in git_state().into_iter().filter(|path| path.exists()) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
-    // The compiler knows the embedded files, but not that one was added.
-    println!("cargo::rerun-if-changed=../../web/assets");
+    println!("cargo::rerun-if-changed=../../web");
+    println!("cargo::rerun-if-changed=../../docs/openapi.json");
     println!("cargo::rerun-if-env-changed=SOURCE_DATE_EPOCH");
     println!("cargo::rerun-if-env-changed=DESKPASS_COMMIT");
     println!("cargo::rustc-env=BUILD_COMMIT={}", commit());
     println!("cargo::rustc-env=BUILD_TIME={}", built_at());
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    compress(Path::new("../../docs/openapi.json"), &out.join("openapi.json.gz"))?;
+    compress_web(&out)
+}
+
+fn compress(file: &Path, into: &Path) -> io::Result<()> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(&fs::read(file)?)?;
+    fs::write(into, gzip.finish()?)
+}
+
+/// Compresses each file of `web/`, and lists the names and contents of all for `site/files.rs`.
+fn compress_web(out: &Path) -> io::Result<()> {
+    let web = Path::new("../../web");
+    fs::create_dir_all(out.join("web/assets"))?;
+    let mut entries = Vec::new();
+    for name in web_files(web)? {
+        let compressed = out.join(format!("web/{name}.gz"));
+        compress(&web.join(&name), &compressed)?;
+        entries.push(format!("({name:?}, include_bytes!(r#\"{}\"#))", compressed.display()));
+    }
+    fs::write(out.join("web.rs"), format!("&[{}]", entries.join(", ")))
+}
+
+/// The names of the files in `web/` and `web/assets/`, in their order.
+fn web_files(web: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for folder in ["", "assets/"] {
+        for file in fs::read_dir(web.join(folder))? {
+            let file = file?;
+            let name = file.file_name().to_string_lossy().into_owned();
+            if file.file_type()?.is_file() && !name.starts_with('.') {
+                names.push(format!("{folder}{name}"));
+            }
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// The files that change when another commit is checked out: `HEAD` and the log of its changes, or without that log the branch.
@@ -28,7 +71,7 @@ fn git_state() -> Vec<PathBuf> {
 /// The commit: given, where a tarball is built, or else asked of git. Without both the build still works.
 fn commit() -> String {
     #[expect(clippy::disallowed_methods, reason = "a build without a repository hands the commit in this way")]
-    let given = std::env::var("DESKPASS_COMMIT").ok().filter(|commit| is_commit(commit));
+    let given = env::var("DESKPASS_COMMIT").ok().filter(|commit| is_commit(commit));
     let short = given.map(|commit| commit.chars().take(12).collect::<String>());
     short.or_else(|| git(&["rev-parse", "--short=12", "HEAD"])).unwrap_or_else(|| "unknown".into())
 }
@@ -48,6 +91,6 @@ fn built_at() -> String {
     #[expect(clippy::disallowed_methods, reason = "a build happens outside the program, at the machine's time")]
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     #[expect(clippy::disallowed_methods, reason = "reproducible builds hand the time in this way")]
-    let seconds = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok()).unwrap_or_else(now);
+    let seconds = env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok()).unwrap_or_else(now);
     jiff::Timestamp::from_second(i64::try_from(seconds).unwrap_or(0)).unwrap_or_default().to_string()
 }

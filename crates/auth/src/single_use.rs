@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Digest, MatchNumber, QUESTION_LIFETIME, Timestamp, VERIFIED_PERIOD};
+use deskpass_platform::Pending;
 use deskpass_store::Store;
 use tokio::time::{sleep, timeout};
 
@@ -166,8 +167,8 @@ impl Auth {
     /// briefly. If all attempts fail, the user starts again.
     pub(crate) async fn undo_use(&self, used: UseReceipt) {
         if self.is_marked(used.what) {
-            let undoing = tokio::spawn(undo(self.store.clone(), used));
-            drop(timeout(UNDO_RETRY_PAUSE, undoing).await);
+            let undoing: Pending<'static, ()> = Box::pin(undo(self.store.clone(), used));
+            drop(timeout(UNDO_RETRY_PAUSE, tokio::spawn(undoing)).await);
         }
     }
 }

@@ -4,6 +4,7 @@ mod agent;
 mod audit;
 mod backup;
 mod clock;
+mod command_runtime;
 mod completions;
 mod config;
 mod copy;
@@ -34,7 +35,6 @@ mod simulate;
 mod sync;
 
 use std::fmt::Display;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -46,6 +46,7 @@ use crate::app::installation::NewData;
 use crate::commands::{AdminCommand, corporation};
 use crate::config::{Language, Override, ResolvedSettings, Settings, Sources};
 use crate::{App, StartError};
+use command_runtime::runtime;
 use embedded_data::{inaccessible, require_database};
 use platform_kind::platform_kind;
 
@@ -387,8 +388,4 @@ impl CommonArgs {
         };
         Ok(output::line(message?)?)
     }
-}
-
-fn runtime() -> io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()
 }

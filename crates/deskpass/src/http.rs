@@ -3,6 +3,7 @@
 mod admin;
 mod admission;
 mod agents;
+mod api_document;
 mod auth;
 mod dispatcher;
 mod error;
@@ -24,8 +25,8 @@ mod system;
 mod verifications;
 mod ws;
 
+pub use api_document::description;
 pub(crate) use dispatcher::Dispatcher;
-pub use openapi::description;
 pub use request::RequiredAccess;
 pub(crate) use request::ReserveConnection;
 pub(crate) use request::user_agent::device_names;

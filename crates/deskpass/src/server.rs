@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use deskpass_auth::KeyVerdict;
 use deskpass_core::framing::{MAX_HEAD_BYTES, MAX_HEAD_FIELDS};
+use futures_util::FutureExt as _;
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
@@ -112,17 +113,18 @@ impl Server {
         log_warnings(&app);
         check_encryption_key(&app).await;
         let mut background_tasks = JoinSet::new();
-        background_tasks.spawn(run_periodic_tasks(app.clone()));
-        background_tasks.spawn(sweep_expired(app.clone()));
-        background_tasks.spawn(refresh_certificates(app.clone()));
-        background_tasks.spawn(notices::deliver(app.clone()));
-        background_tasks.spawn(logouts::deliver(app.clone()));
+        // Tasks are boxed, here and elsewhere, except for connections: the runtime's part of a task is compiled for each type of future.
+        background_tasks.spawn(run_periodic_tasks(app.clone()).boxed());
+        background_tasks.spawn(sweep_expired(app.clone()).boxed());
+        background_tasks.spawn(refresh_certificates(app.clone()).boxed());
+        background_tasks.spawn(notices::deliver(app.clone()).boxed());
+        background_tasks.spawn(logouts::deliver(app.clone()).boxed());
         people::spawn(&mut background_tasks, &app);
         let (carrier, watcher) = (App::clone(&app), App::clone(&app));
-        background_tasks.spawn(async move { carrier.auth.relay_messages().await });
-        background_tasks.spawn(async move { watcher.auth.watch_sockets().await });
+        background_tasks.spawn(async move { carrier.auth.relay_messages().await }.boxed());
+        background_tasks.spawn(async move { watcher.auth.watch_sockets().await }.boxed());
         if let Some(command_socket) = command_socket {
-            background_tasks.spawn(command_socket::accept_commands(reloader.clone(), command_socket));
+            background_tasks.spawn(command_socket::accept_commands(reloader.clone(), command_socket).boxed());
         }
         let (connections, statistics) = (Connections::new(&app), StatisticsWriter::start(App::clone(&app)));
         {

@@ -13,6 +13,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::net::TcpListener;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -49,19 +50,22 @@ pub fn status(text: &str) {
 /// Shows the service manager at half of its interval that the service is alive, if the unit sets `WatchdogSec`. A process in
 /// which no task makes progress is silent, and is restarted.
 pub fn start_watchdog() {
-    let Some(period) = watchdog_period() else { return };
-    drop(tokio::spawn(async move {
-        let mut ticks = interval(period);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            if runtime_responds(period).await {
-                notify("WATCHDOG=1");
-            } else {
-                tracing::error!("the runtime does not run new tasks: the service manager is not told that it is alive");
-            }
+    if let Some(period) = watchdog_period() {
+        drop(tokio::spawn(report_alive(period).boxed()));
+    }
+}
+
+async fn report_alive(period: Duration) {
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if runtime_responds(period).await {
+            notify("WATCHDOG=1");
+        } else {
+            tracing::error!("the runtime does not run new tasks: the service manager is not told that it is alive");
         }
-    }));
+    }
 }
 
 /// Takes the listening socket that the service manager passed to this process.
@@ -92,7 +96,7 @@ pub fn adopt(settings: Settings, listener: std::net::TcpListener) -> Result<(Set
 
 /// Whether the runtime runs a new task in time.
 async fn runtime_responds(limit: Duration) -> bool {
-    matches!(timeout(limit, tokio::spawn(async {})).await, Ok(Ok(())))
+    matches!(timeout(limit, tokio::spawn(async {}.boxed())).await, Ok(Ok(())))
 }
 
 /// Half of the interval at which the service manager expects this process to show that it is alive.

@@ -15,7 +15,7 @@ pub(crate) use brand::{Brand, LogoError, LogoProblem};
 pub(crate) use files::{NOT_FOUND_PAGE, OidcErrorPage};
 pub(crate) use platform::PagePlatform;
 
-use files::{OIDC_ERROR_PAGES, PAGES, assets, kind};
+use files::{Asset, OIDC_ERROR_PAGES, PAGES, assets, page_template};
 use template::{PageValues, resolve};
 
 use crate::config::Language;
@@ -73,14 +73,19 @@ impl Site {
 
     fn make(brand: &Brand, switches: PageSwitches) -> Self {
         let platform = switches.platform;
-        let embedded = assets().map(|(name, bytes)| (name, platform.fill_in_asset(bytes)));
-        let own = brand.assets.iter().map(|(name, bytes)| (*name, Bytes::copy_from_slice(bytes)));
-        let module = platform.entry_module.map(|module| (ENTRY_MODULE, Bytes::from_static(module.as_bytes())));
-        let all: Vec<(&'static str, Bytes)> = embedded.chain(own).chain(module).collect();
-        let version = version(all.iter().map(|(name, bytes)| (*name, &**bytes)));
+        let embedded = assets().map(|asset| match platform.fill_in_asset(&asset.plain) {
+            Some(filled) => Asset::new(asset.name, filled),
+            None => asset,
+        });
+        let own = brand.assets.iter().map(|(name, bytes)| Asset::new(name, Bytes::copy_from_slice(bytes)));
+        let module =
+            platform.entry_module.map(|module| Asset::new(ENTRY_MODULE, Bytes::from_static(module.as_bytes())));
+        let all: Vec<_> = embedded.chain(own).chain(module).collect();
+        let version = version(all.iter().map(|asset| (asset.name, &*asset.plain)));
         let root = format!("/assets/{version}");
-        let page = |path: &str, template: &str| {
-            let template = platform.fill_in(template);
+        let page = |path: &str, file: &str| {
+            let embedded = page_template(file);
+            let template = platform.fill_in(&embedded);
             [Language::En, Language::Zh].map(|language| {
                 let values = PageValues { assets: &root, client: client(path), reason: reason(path), brand, switches };
                 let text = resolve(&template, language, &values);
@@ -88,8 +93,8 @@ impl Site {
             })
         };
         Self {
-            pages: PAGES.iter().map(|(path, template)| (*path, page(path, template))).collect(),
-            assets: all.into_iter().map(|(name, bytes)| (name, File::new(kind(name), bytes))).collect(),
+            pages: PAGES.iter().map(|(path, file)| (*path, page(path, file))).collect(),
+            assets: all.into_iter().map(Asset::prepare).collect(),
             version,
         }
     }

@@ -1,9 +1,10 @@
 //! A file that is served as it is, prepared once: plain and compressed, each with its tag.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 
 use bytes::Bytes;
 use flate2::Compression;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use hyper::header::HeaderValue;
 use sha2::{Digest as _, Sha256};
@@ -28,10 +29,16 @@ pub(crate) struct EncodedFile {
 impl StaticFile {
     /// Prepares a file.
     pub(crate) fn new(kind: &'static str, plain: Bytes) -> Self {
+        let gzip = compress(&plain).unwrap_or_default();
+        Self::compressed(kind, plain, gzip.into())
+    }
+
+    /// Prepares a file that is compressed already; an empty `gzip` means that it cannot be.
+    pub(crate) fn compressed(kind: &'static str, plain: Bytes, gzip: Bytes) -> Self {
         let name = short_digest(Sha256::digest(&plain));
-        let gzip = compress(&plain).filter(|packed| packed.len() < plain.len());
+        let is_worthwhile = !gzip.is_empty() && gzip.len() < plain.len();
         // Each encoding has a tag of its own, since caches store them separately.
-        let gzip = gzip.map(|body| EncodedFile { tag: tag(&format!("{name}-gzip")), body: body.into() });
+        let gzip = is_worthwhile.then(|| EncodedFile { tag: tag(&format!("{name}-gzip")), body: gzip });
         Self { kind, plain: EncodedFile { tag: tag(&name), body: plain }, gzip }
     }
 }
@@ -44,6 +51,15 @@ pub(crate) fn short_digest(digest: impl AsRef<[u8]>) -> String {
 
 fn tag(name: &str) -> HeaderValue {
     HeaderValue::try_from(format!("\"{name}\"")).unwrap_or(HeaderValue::from_static("\"\""))
+}
+
+/// Decompresses a file that the build has compressed.
+pub(crate) fn decompress(gzip: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    // The build has compressed it without an error.
+    let _ = GzDecoder::new(gzip).read_to_end(&mut plain);
+    plain.shrink_to_fit();
+    plain
 }
 
 fn compress(plain: &[u8]) -> Option<Vec<u8>> {

@@ -1,7 +1,7 @@
 //! Serves a simulator standalone, on its own port.
 
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -35,7 +35,11 @@ pub async fn serve(listener: TcpListener, simulator: Simulator, stop: impl Futur
             () = &mut stop => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
-                Ok((stream, peer)) => drop(connections.spawn(handle_connection(stream, peer, simulator.clone(), leave.clone()))),
+                Ok((stream, peer)) => {
+                    let connection: Pin<Box<dyn Future<Output = ()> + Send>> =
+                        Box::pin(handle_connection(stream, peer, simulator.clone(), leave.clone()));
+                    drop(connections.spawn(connection));
+                }
                 Err(error) => {
                     // Usually the process is out of file descriptors; some will become free.
                     tracing::warn!(%error, "cannot accept a connection");

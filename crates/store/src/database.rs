@@ -50,7 +50,7 @@ pub(crate) use sql::Sql;
 pub(crate) use tx::Tx;
 pub(crate) use value::SqlValue;
 
-use erased::{ReadWork, WriteWork, erase_read, erase_write};
+use erased::{ReadWork, Running, WriteWork, erase_read, erase_write};
 
 use crate::cache::Cache;
 use crate::if_cached::leave_cache;
@@ -102,13 +102,12 @@ impl Database {
     }
 
     /// Runs `query` on a connection that sees every committed change. `query` may run more than once.
-    pub(crate) async fn read<T: Send + 'static>(
+    pub(crate) fn read<T: Send + 'static>(
         &self,
         query: impl Fn(&Sql<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
+    ) -> Running<'_, T> {
         let (query, result) = erase_read(query);
-        self.read_erased(query).await?;
-        result.take()
+        Running::new(self.read_erased(query), result)
     }
 
     async fn read_erased(&self, query: ReadWork) -> Result<()> {
@@ -125,13 +124,12 @@ impl Database {
     /// Runs `work` in a transaction and returns after the commit is on disk. A failed `work` is rolled back; when the commit
     /// fails, the error says whether its outcome is unknown. It runs to its end even when the caller stops waiting, and may run
     /// more than once, each time from a clean state.
-    pub(crate) async fn write<T: Send + 'static>(
+    pub(crate) fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
+    ) -> Running<'_, T> {
         let (work, result) = erase_write(work);
-        self.write_erased(work).await?;
-        result.take()
+        Running::new(self.write_erased(work), result)
     }
 
     async fn write_erased(&self, work: WriteWork) -> Result<()> {

@@ -9,9 +9,14 @@ pub(crate) type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// An operation of the store failed. It changed nothing, unless the kind is [`StoreErrorKind::OutcomeUnknown`] or
 /// [`StoreErrorKind::SharedUnavailable`]. What other operations of the same request had changed before stays changed.
+///
+/// It is boxed because almost everything here can fail: a result without a value is one word, and its check one instruction.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{detail}")]
-pub struct StoreError {
+#[error("{}", .0.detail)]
+pub struct StoreError(Box<ErrorContent>);
+
+#[derive(Clone, Debug)]
+struct ErrorContent {
     kind: StoreErrorKind,
     detail: String,
     remedy: Option<Remedy>,
@@ -59,7 +64,12 @@ impl Remedy {
 
 impl StoreError {
     pub(crate) fn new(kind: StoreErrorKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), remedy: None }
+        Self(Box::new(ErrorContent { kind, detail: detail.into(), remedy: None }))
+    }
+
+    fn with_remedy(mut self, remedy: Option<Remedy>) -> Self {
+        self.0.remedy = remedy;
+        self
     }
 
     pub(crate) fn unavailable(why: &dyn std::fmt::Display) -> Self {
@@ -72,16 +82,16 @@ impl StoreError {
 
     /// The same error of a write that may have been committed.
     #[must_use]
-    pub(crate) fn with_unknown_outcome(self) -> Self {
-        if self.is_outcome_unknown() {
-            return self;
+    pub(crate) fn with_unknown_outcome(mut self) -> Self {
+        if !self.is_outcome_unknown() {
+            self.0.kind = StoreErrorKind::OutcomeUnknown;
+            self.0.detail = format!("it is unknown whether the change was made: {}", self.0.detail);
         }
-        let detail = format!("it is unknown whether the change was made: {}", self.detail);
-        Self { kind: StoreErrorKind::OutcomeUnknown, detail, ..self }
+        self
     }
 
     pub(crate) fn damaged(what: &str) -> Self {
-        Self { remedy: Some(Remedy::Restore), ..Self::new(StoreErrorKind::Damaged, what) }
+        Self::new(StoreErrorKind::Damaged, what).with_remedy(Some(Remedy::Restore))
     }
 
     pub(crate) fn shared(detail: impl Into<String>) -> Self {
@@ -91,19 +101,19 @@ impl StoreError {
     /// The part of the error that may be shown; the rest is for the log.
     #[must_use]
     pub fn kind(&self) -> StoreErrorKind {
-        self.kind
+        self.0.kind
     }
 
     /// Whether the change of the database may have been made nevertheless.
     #[must_use]
     pub fn is_outcome_unknown(&self) -> bool {
-        self.kind == StoreErrorKind::OutcomeUnknown
+        self.0.kind == StoreErrorKind::OutcomeUnknown
     }
 
     /// What an operator can do about the error, if that is known.
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
-        self.remedy
+        self.0.remedy
     }
 }
 
@@ -136,8 +146,7 @@ impl From<rusqlite::Error> for StoreError {
         if code == Some(ErrorCode::OperationInterrupted) {
             return Self::timed_out();
         }
-        let remedy = code.and_then(Remedy::of);
-        Self { remedy, ..Self::new(StoreErrorKind::Unavailable, error.to_string()) }
+        Self::new(StoreErrorKind::Unavailable, error.to_string()).with_remedy(code.and_then(Remedy::of))
     }
 }
 

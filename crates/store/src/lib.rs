@@ -43,6 +43,7 @@ mod tls;
 use std::sync::Arc;
 
 use deskpass_core::Timestamp;
+use futures_util::FutureExt as _;
 use tokio::task::JoinSet;
 
 use crate::cache::{Cache, Freshness};
@@ -154,20 +155,22 @@ impl Store {
         let mut tasks = JoinSet::new();
         let Some(changed) = self.database.shared().map(|shared| Arc::clone(&shared.changed)) else { return tasks };
         let (sender, receiver, database) = (bus.clone(), bus.clone(), Arc::clone(&self.database));
-        tasks.spawn(async move {
+        let announce = async move {
             loop {
                 changed.notified().await;
                 sender.nudge();
             }
-        });
-        tasks.spawn(async move {
+        };
+        let listen = async move {
             loop {
                 receiver.nudged().notified().await;
                 if let Some(shared) = database.shared() {
                     shared.reader.wake();
                 }
             }
-        });
+        };
+        tasks.spawn(announce.boxed());
+        tasks.spawn(listen.boxed());
         tasks
     }
 

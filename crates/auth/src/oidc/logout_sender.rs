@@ -6,6 +6,7 @@ use std::error::Error as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use deskpass_platform::Pending;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, StatusCode};
 use tokio::task::JoinSet;
@@ -36,6 +37,7 @@ impl LogoutSender {
     pub(super) fn start(&self, worker: impl Future<Output = ()> + Send + 'static) {
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         while workers.try_join_next().is_some() {}
+        let worker: Pending<'static, ()> = Box::pin(worker);
         workers.spawn(worker);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deskpass_auth::{Auth, RuleEffect, SyncOptions, SyncProgress, SyncReport, SyncStep};
 use deskpass_core::{EmployeeKey, Role, RoleRule, Roles, RuleGroup};
+use futures_util::FutureExt as _;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
@@ -85,14 +86,15 @@ impl SyncRuns {
         run.number += 1;
         run.state = Some(SyncState::Running("asking the platform".to_owned()));
         let (runs, dry_run) = (Arc::clone(self), options.dry_run);
-        run.task = Some(tokio::spawn(async move {
+        let synchronising = async move {
             let note = |progress: SyncProgress| runs.set(SyncState::Running(describe(&progress)));
             let ended = auth.synchronise(options, &note).await;
             runs.set(match ended {
                 Ok(report) => SyncState::Done(SyncResult::new(&report, dry_run)),
                 Err(error) => SyncState::Failed(error.to_string()),
             });
-        }));
+        };
+        run.task = Some(tokio::spawn(synchronising.boxed()));
         Some(run.number)
     }
 

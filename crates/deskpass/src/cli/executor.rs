@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use deskpass_store::OpenError;
 use serde::de::DeserializeOwned;
-use tokio::runtime::Runtime;
 use tokio::time::sleep;
 
-use super::{CliError, runtime};
+use super::CliError;
+use super::command_runtime::{CommandRuntime, runtime};
 use crate::app::installation::NewData;
 use crate::commands::AdminCommand;
 use crate::config::{Language, Settings};
@@ -16,7 +16,7 @@ use crate::{App, StartError};
 
 /// Where the steps run: in this process, or in the service that runs on the same embedded data.
 pub(super) enum Executor {
-    Here(App, Runtime),
+    Here(App, CommandRuntime),
     Service { data: PathBuf, development: bool },
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::net::TcpListener;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -76,7 +77,7 @@ async fn serve(source: SettingsSource, passed: Option<TcpListener>) -> Result<()
     let settings = app.settings.clone();
     let server = Server::reloadable(app, listener, source);
     if let Some(hangup) = hangup {
-        tokio::spawn(reload_on(hangup, server.reloader()));
+        tokio::spawn(reload_on(hangup, server.reloader()).boxed());
     }
     let scheme = if settings.server.tls_certificate.is_some() { "https" } else { "http" };
     let mut message = format!("deskpass is ready at {scheme}://{}\n", settings.listen);
@@ -89,11 +90,7 @@ async fn serve(source: SettingsSource, passed: Option<TcpListener>) -> Result<()
     service_manager::start_watchdog();
     let stop_signal = async move {
         stop.recv().await;
-        tokio::spawn(async move {
-            // A second signal stops the service immediately. Everything that was acknowledged is already on disk.
-            stop.recv().await;
-            std::process::exit(130);
-        });
+        tokio::spawn(exit_on(stop).boxed());
     };
     server.run(stop_signal).await;
     Ok(())
@@ -153,6 +150,12 @@ impl StopSignals {
             _ = self.interrupt.recv() => {}
         }
     }
+}
+
+/// Stops the service immediately at the next signal. Everything that was acknowledged is already on disk.
+async fn exit_on(mut stop: StopSignals) {
+    stop.recv().await;
+    std::process::exit(130);
 }
 
 /// Reloads the settings whenever the signal arrives. The result is logged.

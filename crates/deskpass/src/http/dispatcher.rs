@@ -33,7 +33,7 @@ use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, X_FORWA
 use crate::http::response::{ErrorBody, ErrorContext, ErrorPageCause, Outcome, envelope, oauth_body};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
-use crate::http::{admission, held_refusals, high_risk, openapi, pages, rate_limit};
+use crate::http::{admission, api_document, held_refusals, high_risk, pages, rate_limit};
 use crate::telemetry::{RouteLabels, RouteMetrics, Stopwatch};
 
 /// Responds to all requests. The service is passed with each: a reload replaces it, and a request keeps the one it began with.
@@ -197,7 +197,7 @@ impl Dispatcher {
                 let path_params = matched.path_params.clone();
                 let (language, development) = (matched.language, app.settings.development.enabled);
                 let api_description: fn() -> &'static str =
-                    if development { openapi::description } else { openapi::production_description };
+                    if development { api_document::description } else { api_document::production_description };
                 let trace = matched.trace.clone();
                 let context = RequestContext {
                     app: app.clone(),

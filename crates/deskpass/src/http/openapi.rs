@@ -5,8 +5,6 @@ mod meanings;
 mod schema;
 mod security;
 
-use std::sync::OnceLock;
-
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -16,7 +14,6 @@ use crate::http::handler::OperationSpec;
 use crate::http::request::{BodySpec, FieldSpec, RequiredAccess};
 use crate::http::response::SuccessBody;
 use crate::http::route::Route;
-use crate::http::routes::routes;
 
 const ABOUT: &str = "The sign-in service of an IT help desk. Every response has the same envelope: `code` (0 is \
     success), `message` in English or Chinese by `Accept-Language`, `data`, and `request_id`, which is the \
@@ -30,23 +27,8 @@ const CONFIRMATIONS: [(&str, &str); 2] = [
     ("X-Approval", "The id of an approval of exactly this request on the caller's phone. Either this or X-OTP-Code."),
 ];
 
-/// The API description of every route below /api, in OpenAPI 3.1.
-pub fn description() -> &'static str {
-    static TEXT: OnceLock<String> = OnceLock::new();
-    TEXT.get_or_init(|| describe(&routes()).to_string())
-}
-
-/// The same without the routes of development mode, which production refuses.
-pub(crate) fn production_description() -> &'static str {
-    static TEXT: OnceLock<String> = OnceLock::new();
-    TEXT.get_or_init(|| {
-        let table = routes().into_iter().filter(|route| route.access != RequiredAccess::Developer);
-        describe(&table.collect::<Vec<_>>()).to_string()
-    })
-}
-
-/// Describes the routes of a table.
-fn describe(table: &[Route]) -> Value {
+/// Describes the routes of a table, in OpenAPI 3.1.
+pub(super) fn describe(table: &[Route]) -> Value {
     describe_with(table, &mut Meanings::read())
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use deskpass_auth::SyncReport;
 use deskpass_core::RoleRule;
+use futures_util::FutureExt as _;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -21,10 +22,10 @@ const FAILURE_PAUSE: Duration = Duration::from_secs(2);
 
 /// Starts the tasks. A failure of one is only logged.
 pub(super) fn spawn(tasks: &mut JoinSet<()>, app: &CurrentApp) {
-    tasks.spawn(handle_events(app.clone()));
-    tasks.spawn(end_roles(app.clone()));
-    tasks.spawn(recheck(app.clone()));
-    tasks.spawn(synchronise(app.clone()));
+    tasks.spawn(handle_events(app.clone()).boxed());
+    tasks.spawn(end_roles(app.clone()).boxed());
+    tasks.spawn(recheck(app.clone()).boxed());
+    tasks.spawn(synchronise(app.clone()).boxed());
 }
 
 /// Handles events until it is dropped.

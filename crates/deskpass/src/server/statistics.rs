@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -25,7 +26,7 @@ pub(super) struct StatisticsWriter {
 impl StatisticsWriter {
     pub(super) fn start(app: App) -> Self {
         let (end, ended) = oneshot::channel();
-        Self { end, task: tokio::spawn(write(app, ended)) }
+        Self { end, task: tokio::spawn(write(app, ended).boxed()) }
     }
 
     /// Writes the remaining statistics. Call it when no more events are counted.

@@ -1,37 +1,36 @@
-//! The embedded files.
+//! The embedded files. The build compresses them: the program is smaller, and most are served as they are embedded.
 
 use std::sync::LazyLock;
 
+use bytes::Bytes;
 use deskpass_store::AuditEvent;
-use include_dir::{Dir, include_dir};
 use serde_json::{Value, json};
 
-macro_rules! pages {
-    ($($path:literal => $name:literal),* $(,)?) => {
-        &[$(($path, include_str!(concat!("../../../../web/", $name)))),*]
-    };
-}
+use crate::static_file::{StaticFile, decompress};
 
-/// The path of each page, and its template in both languages.
-pub(super) const PAGES: &[(&str, &str)] = pages! {
-    "/" => "index.html",
-    "/h5/" => "index.html",
-    "/itagent/" => "index.html",
-    "/itadmin/" => "index.html",
-    "/scan/" => "scan.html",
-    "/continue/" => "continue.html",
-    "/approve/" => "approve.html",
-    "/verify/" => "verify.html",
-    "/open/" => "open.html",
-    "/api/docs" => "docs.html",
-    "/not-found/" => "not-found.html",
-    "/oidc-error/unknown_client" => "oidc-error.html",
-    "/oidc-error/bad_redirect_uri" => "oidc-error.html",
-    "/oidc-error/invalid_request" => "oidc-error.html",
-    "/oidc-error/request_gone" => "oidc-error.html",
-    "/oidc-error/invalid_logout" => "oidc-error.html",
-    "/oidc-error/try_later" => "oidc-error.html",
-};
+/// The name of each file in `web/`, and its compressed content.
+static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/web.rs"));
+
+/// The path of each page, and the file with its template in both languages.
+pub(super) const PAGES: &[(&str, &str)] = &[
+    ("/", "index.html"),
+    ("/h5/", "index.html"),
+    ("/itagent/", "index.html"),
+    ("/itadmin/", "index.html"),
+    ("/scan/", "scan.html"),
+    ("/continue/", "continue.html"),
+    ("/approve/", "approve.html"),
+    ("/verify/", "verify.html"),
+    ("/open/", "open.html"),
+    ("/api/docs", "docs.html"),
+    ("/not-found/", "not-found.html"),
+    ("/oidc-error/unknown_client", "oidc-error.html"),
+    ("/oidc-error/bad_redirect_uri", "oidc-error.html"),
+    ("/oidc-error/invalid_request", "oidc-error.html"),
+    ("/oidc-error/request_gone", "oidc-error.html"),
+    ("/oidc-error/invalid_logout", "oidc-error.html"),
+    ("/oidc-error/try_later", "oidc-error.html"),
+];
 
 /// The page for addresses that do not exist. No route leads to it by this name.
 pub(crate) const NOT_FOUND_PAGE: &str = "/not-found/";
@@ -75,13 +74,41 @@ impl OidcErrorPage {
     }
 }
 
-static ASSETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/assets");
+/// An asset before it is prepared.
+pub(super) struct Asset {
+    pub(super) name: &'static str,
+    pub(super) plain: Bytes,
+    /// The compressed content, where it is known already.
+    gzip: Option<&'static [u8]>,
+}
 
-/// The name and the content of each asset: the files of known types in `web/assets`, and the module of audit events.
-pub(super) fn assets() -> impl Iterator<Item = (&'static str, &'static [u8])> {
-    let files = ASSETS.files().filter_map(|file| Some((file.path().to_str()?, file.contents())));
-    let files = files.filter(|(name, _)| !name.starts_with('.') && kind(name) != OTHER_TYPE);
-    files.chain([("audit-events.js", AUDIT_EVENTS.as_bytes())])
+impl Asset {
+    pub(super) fn new(name: &'static str, plain: Bytes) -> Self {
+        Self { name, plain, gzip: None }
+    }
+
+    pub(super) fn prepare(self) -> (&'static str, StaticFile) {
+        let Self { name, plain, gzip } = self;
+        let file = match gzip {
+            Some(gzip) => StaticFile::compressed(kind(name), plain, gzip.into()),
+            None => StaticFile::new(kind(name), plain),
+        };
+        (name, file)
+    }
+}
+
+/// The assets: the files of known types in `web/assets`, and the module of audit events.
+pub(super) fn assets() -> impl Iterator<Item = Asset> {
+    let files = EMBEDDED.iter().filter_map(|(path, gzip)| Some((path.strip_prefix("assets/")?, *gzip)));
+    let files = files.filter(|(name, _)| kind(name) != OTHER_TYPE);
+    let files = files.map(|(name, gzip)| Asset { name, plain: decompress(gzip).into(), gzip: Some(gzip) });
+    files.chain([Asset::new("audit-events.js", Bytes::from_static(AUDIT_EVENTS.as_bytes()))])
+}
+
+/// The template of a page.
+pub(super) fn page_template(file: &str) -> String {
+    let found = EMBEDDED.iter().find(|(name, _)| *name == file);
+    found.and_then(|(_, gzip)| String::from_utf8(decompress(gzip)).ok()).unwrap_or_default()
 }
 
 /// The module of the names and labels of all audit events, which are declared with the events.
@@ -95,7 +122,7 @@ static AUDIT_EVENTS: LazyLock<String> = LazyLock::new(|| {
 const OTHER_TYPE: &str = "application/octet-stream";
 
 /// The media type of an asset, by its extension.
-pub(super) fn kind(name: &str) -> &'static str {
+fn kind(name: &str) -> &'static str {
     match name.rsplit_once('.') {
         Some((_, "css")) => "text/css; charset=utf-8",
         Some((_, "js")) => "text/javascript; charset=utf-8",
@@ -134,6 +161,17 @@ mod tests {
         let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/assets").read_dir().unwrap();
         let mut files: BTreeSet<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
         files.insert("audit-events.js".to_owned());
-        assert_eq!(assets().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>(), files);
+        assert_eq!(assets().map(|asset| asset.name.to_owned()).collect::<BTreeSet<_>>(), files);
+    }
+
+    #[test]
+    fn every_file_is_embedded_as_it_is() {
+        let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+        for (name, gzip) in EMBEDDED {
+            assert!(decompress(gzip) == std::fs::read(web.join(name)).unwrap(), "{name}");
+        }
+        for (path, file) in PAGES {
+            assert!(!page_template(file).is_empty(), "{path}: {file}");
+        }
     }
 }

@@ -46,11 +46,11 @@ impl PagePlatform {
         Cow::Owned(named.replace("{platform.marks}", &json!(self.marks).to_string()))
     }
 
-    /// Fills in the placeholders of an asset; one without any, such as a picture, is not copied.
-    pub(super) fn fill_in_asset(self, asset: &'static [u8]) -> Bytes {
-        match std::str::from_utf8(asset).map(|text| self.fill_in(text)) {
-            Ok(Cow::Owned(text)) => Bytes::from(text),
-            Ok(Cow::Borrowed(_)) | Err(_) => Bytes::from_static(asset),
+    /// Fills in the placeholders of an asset; `None` if it has none, such as a picture.
+    pub(super) fn fill_in_asset(self, asset: &[u8]) -> Option<Bytes> {
+        match self.fill_in(std::str::from_utf8(asset).ok()?) {
+            Cow::Owned(text) => Some(text.into()),
+            Cow::Borrowed(_) => None,
         }
     }
 }
@@ -70,9 +70,9 @@ mod tests {
             let links = if kind == PlatformKind::Wecom { "on" } else { "off" };
             let filled = format!("['{english}', '{chinese}'] '[\"One/\",\"two\"]' on {links} {{name}}");
             assert_eq!(platform.fill_in(text), filled);
-            assert_eq!(platform.fill_in_asset(text.as_bytes()), filled);
+            assert_eq!(platform.fill_in_asset(text.as_bytes()), Some(filled.into()));
             for other in [&b"{name} of the platform"[..], b"\xff{platform.en}"] {
-                assert_eq!(platform.fill_in_asset(other), other);
+                assert_eq!(platform.fill_in_asset(other), None);
             }
         }
     }

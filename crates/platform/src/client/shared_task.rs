@@ -3,6 +3,8 @@
 use tokio::sync::watch;
 use tracing::Instrument;
 
+use crate::Pending;
+
 /// A running task. Clones wait for the same task.
 #[derive(Clone)]
 pub(super) struct SharedTask<T>(watch::Receiver<Option<T>>);
@@ -24,7 +26,8 @@ impl<T: Clone + Send + Sync + 'static> SharedTask<T> {
             // Sent even if no caller is waiting any more.
             sender.send_replace(Some(result));
         };
-        drop(tokio::spawn(task.in_current_span()));
+        let task: Pending<'static, ()> = Box::pin(task.in_current_span());
+        drop(tokio::spawn(task));
         Self(receiver)
     }
 

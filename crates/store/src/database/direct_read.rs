@@ -1,7 +1,8 @@
 //! Reads data that a running service may be using: changes nothing, blocks no other connection, and runs no migrations.
 
-use std::ops::RangeBounds;
+use std::ops::{Bound, RangeBounds};
 
+use super::erased::{SingleRead, erase_single_read};
 use super::migrate::{self, MigrateError, SchemaFit};
 use super::postgres::{self, PostgresConnection};
 use super::sqlite::SqliteConnection;
@@ -41,9 +42,23 @@ pub(crate) async fn read_directly<T: Send + 'static>(
 pub(crate) async fn read_version<T: Send + 'static>(
     location: &Location,
     mode: Mode,
-    versions: impl RangeBounds<i64> + Send + 'static,
+    versions: impl RangeBounds<i64>,
     work: impl FnOnce(&Sql<'_>) -> Result<T> + Send + 'static,
 ) -> Result<T, DirectReadError> {
+    let versions = (versions.start_bound().cloned(), versions.end_bound().cloned());
+    let (work, result) = erase_single_read(work);
+    read_erased(location, mode, versions, work).await?;
+    Ok(result.take()?)
+}
+
+type Versions = (Bound<i64>, Bound<i64>);
+
+async fn read_erased(
+    location: &Location,
+    mode: Mode,
+    versions: Versions,
+    work: SingleRead,
+) -> Result<(), DirectReadError> {
     match location {
         Location::Embedded(directory) => {
             let path = directory.join("deskpass.db");
@@ -52,7 +67,7 @@ pub(crate) async fn read_version<T: Send + 'static>(
                 let broken = |error| OpenError::Database { path: path.clone(), error };
                 let connection = SqliteConnection::open_reader(&path).map_err(broken)?;
                 let sql = Sql::Sqlite(&connection);
-                check_schema(&sql, (mode, &versions), &place, "choose another directory with --data", broken)?;
+                check_schema(&sql, (mode, versions), &place, "choose another directory with --data", broken)?;
                 Ok(work(&sql)?)
             });
             job.await.map_err(|error| StoreError::unavailable(&error))?
@@ -64,7 +79,7 @@ pub(crate) async fn read_version<T: Send + 'static>(
                 let read_only = "SET statement_timeout = 0; SET default_transaction_read_only = on";
                 connection.batch(read_only).map_err(failed)?;
                 let sql = Sql::Postgres(connection);
-                check_schema(&sql, (mode, &versions), &place, "choose another database with store.url", failed)?;
+                check_schema(&sql, (mode, versions), &place, "choose another database with store.url", failed)?;
                 Ok(work(&sql)?)
             };
             postgres::with_connection(server, read).await?
@@ -75,7 +90,7 @@ pub(crate) async fn read_version<T: Send + 'static>(
 /// Checks that the schema version and the mode of the data match this program.
 fn check_schema(
     sql: &Sql<'_>,
-    (mode, versions): (Mode, &impl RangeBounds<i64>),
+    (mode, versions): (Mode, Versions),
     place: &str,
     instead: &'static str,
     failed: impl Fn(StoreError) -> OpenError,

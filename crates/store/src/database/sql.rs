@@ -11,6 +11,19 @@ use super::sqlite::SqliteConnection;
 use super::{Row, SqlValue};
 use crate::Result;
 
+/// Reads the rows of a query. The drivers take it as a trait object, so that they are compiled once and not again for each query: that
+/// was nearly a megabyte of the program.
+pub(super) trait RowReader {
+    /// Reads a row, and returns whether the next one is wanted.
+    fn read(&mut self, row: &Row<'_>) -> Result<bool>;
+}
+
+impl<F: FnMut(&Row<'_>) -> Result<bool>> RowReader for F {
+    fn read(&mut self, row: &Row<'_>) -> Result<bool> {
+        self(row)
+    }
+}
+
 /// A borrowed connection to either database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sql<'a> {
@@ -35,16 +48,19 @@ impl Sql<'_> {
         }
     }
 
+    /// Returns all rows of a query.
     pub(crate) fn rows<T>(
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<T>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        match self {
-            Self::Sqlite(connection) => connection.rows(text, values, read),
-            Self::Postgres(connection) => connection.rows(text, values, read),
-        }
+        let mut all = Vec::new();
+        self.each(text, values, &mut |row: &Row<'_>| -> Result<bool> {
+            all.push(read(row)?);
+            Ok(true)
+        })?;
+        Ok(all)
     }
 
     /// The rows of a query for each of several values of `$1`. PostgreSQL gets all of them before it has answered the first.
@@ -64,7 +80,12 @@ impl Sql<'_> {
 
     /// Returns whether a query has a row.
     pub(crate) fn exists(&self, text: &str, values: &[SqlValue<'_>]) -> Result<bool> {
-        Ok(self.first(text, values, |_| Ok(()))?.is_some())
+        let mut exists = false;
+        self.each(text, values, &mut |_: &Row<'_>| -> Result<bool> {
+            exists = true;
+            Ok(false)
+        })?;
+        Ok(exists)
     }
 
     /// Returns the first row of a query, if there is one.
@@ -72,11 +93,21 @@ impl Sql<'_> {
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<T>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
+        let mut first = None;
+        self.each(text, values, &mut |row: &Row<'_>| -> Result<bool> {
+            first = Some(read(row)?);
+            Ok(false)
+        })?;
+        Ok(first)
+    }
+
+    /// Runs a query and reads its rows in their order.
+    fn each(&self, text: &str, values: &[SqlValue<'_>], reader: &mut dyn RowReader) -> Result<()> {
         match self {
-            Self::Sqlite(connection) => connection.first(text, values, read),
-            Self::Postgres(connection) => Ok(connection.rows(text, values, read)?.into_iter().next()),
+            Self::Sqlite(connection) => connection.each(text, values, reader),
+            Self::Postgres(connection) => connection.each(text, values, reader),
         }
     }
 }

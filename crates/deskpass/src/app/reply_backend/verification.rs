@@ -1,6 +1,7 @@
 //! What the help desk's back end is told about callers, so that a ticket can show whether its caller was verified.
 
 use deskpass_core::{Digest, EmployeeKey, TraceParent};
+use futures_util::FutureExt as _;
 use serde::Serialize;
 use tokio::time::Instant;
 use tracing::Instrument as _;
@@ -57,7 +58,7 @@ impl App {
         let delivery = ReplyDelivery { trace, ..self.verification_delivery(&answered, status) };
         let app = self.clone();
         let telling = async move { app.deliver_verification(&backend, &delivery, &answered.verification).await };
-        tokio::spawn(telling.in_current_span());
+        tokio::spawn(telling.in_current_span().boxed());
     }
 
     fn verification_delivery(&self, answered: &AnsweredVerification, status: &'static str) -> ReplyDelivery {

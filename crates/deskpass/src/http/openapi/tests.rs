@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use hyper::Method;
 
 use super::*;
+use crate::http::routes::routes;
 use crate::http::{RateLimit, RequiredAccess};
 
 /// The rows that the API description contains.

@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use deskpass_auth::Refusal;
-use deskpass_core::{Question, Secret, operation_digest};
+use deskpass_auth::{FreshCode, Refusal};
+use deskpass_core::{Digest, Question, Secret, operation_digest};
 use hyper::HeaderMap;
 use hyper::http::uri::PathAndQuery;
 
@@ -63,14 +63,10 @@ pub(crate) struct HomeOnly<T>(pub(crate) T);
 impl<T: ChangeInput + Send> FromRequest<RequestContext> for HighRisk<T> {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let (mut parts, body) = request.into_parts();
-        let admin = Admin::from_request_parts(&mut parts, context).await?;
-        let confirmation = Confirmation::of(&parts.headers, &context.app)?;
-        let request = Request::from_parts(parts, body);
-        let input = match confirmation {
-            Confirmation::Code(code) => confirmed_by_code(code.as_deref(), request, &admin, context).await?,
-            Confirmation::Approval(id) => confirmed_by_phone(&id, request, &admin, context).await?,
-        };
+        // Only the input is read by code that is compiled for each input.
+        let (request, admin, confirmation) = check_confirmation(request, context).await?;
+        let input = T::read(request, &admin, context).await?;
+        confirmation.consume(&admin, context).await?;
         Ok(Self(admin, input))
     }
 }
@@ -100,35 +96,53 @@ impl Confirmation {
     }
 }
 
-/// Reads the input of a request with a one-time password, and uses the password.
-async fn confirmed_by_code<T: ChangeInput + Send>(
-    code: Option<&str>,
-    request: Request,
-    admin: &Admin,
-    context: &RequestContext,
-) -> Result<T, ApiError> {
-    let auth = &context.app.auth;
-    let code = auth.parse_fresh_code(&admin.caller, code, &admin.visitor).await?;
-    let input = T::read(request, admin, context).await?;
-    auth.consume_fresh_code(&admin.caller, code, &admin.visitor).await?;
-    Ok(input)
+/// A confirmation that was checked and not used yet.
+enum UnusedConfirmation {
+    Code(FreshCode),
+    /// An approval of exactly this operation, and how the audit log describes it.
+    Approval {
+        id: String,
+        operation: Digest,
+        described: String,
+    },
 }
 
-/// Reads the input of a request that was approved on the phone, and uses the approval. It is for exactly these bytes, so the body is
-/// read as a whole first.
-async fn confirmed_by_phone<T: ChangeInput + Send>(
-    approval: &str,
+impl UnusedConfirmation {
+    async fn consume(self, admin: &Admin, context: &RequestContext) -> Result<(), ApiError> {
+        let (auth, Admin { caller, visitor }) = (&context.app.auth, admin);
+        match self {
+            Self::Code(code) => auth.consume_fresh_code(caller, code, visitor).await?,
+            Self::Approval { id, operation, described } => {
+                auth.use_approval(caller, &id, (operation, &described), visitor).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks who sends a request of high risk, and what confirms it.
+async fn check_confirmation(
     request: Request,
-    admin: &Admin,
     context: &RequestContext,
-) -> Result<T, ApiError> {
-    let FullRequest(request) = FullRequest::from_request(request, context).await?;
-    let path = request.uri().path_and_query().map_or("", PathAndQuery::as_str);
-    let operation = operation_digest(request.method().as_str(), path, request.body());
-    let described = format!("{} {}", request.method(), request.uri().path());
-    let input = T::read(request.map(Body::from), admin, context).await?;
-    context.app.auth.use_approval(&admin.caller, approval, (operation, &described), &admin.visitor).await?;
-    Ok(input)
+) -> Result<(Request, Admin, UnusedConfirmation), ApiError> {
+    let (mut parts, body) = request.into_parts();
+    let admin = Admin::from_request_parts(&mut parts, context).await?;
+    let confirmation = Confirmation::of(&parts.headers, &context.app)?;
+    let request = Request::from_parts(parts, body);
+    match confirmation {
+        Confirmation::Code(code) => {
+            let code = context.app.auth.parse_fresh_code(&admin.caller, code.as_deref(), &admin.visitor).await?;
+            Ok((request, admin, UnusedConfirmation::Code(code)))
+        }
+        Confirmation::Approval(id) => {
+            // It is for exactly these bytes, so the body is read as a whole first.
+            let FullRequest(request) = FullRequest::from_request(request, context).await?;
+            let path = request.uri().path_and_query().map_or("", PathAndQuery::as_str);
+            let operation = operation_digest(request.method().as_str(), path, request.body());
+            let described = format!("{} {}", request.method(), request.uri().path());
+            Ok((request.map(Body::from), admin, UnusedConfirmation::Approval { id, operation, described }))
+        }
+    }
 }
 
 impl<T: ChangeInput> DescribeInput for HighRisk<T> {

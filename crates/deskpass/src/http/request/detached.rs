@@ -1,6 +1,8 @@
 //! Work that continues after the client has gone.
 
 use deskpass_auth::Error;
+use futures_util::FutureExt as _;
+use tokio::sync::oneshot;
 use tracing::Instrument as _;
 
 use crate::http::error::ApiError;
@@ -10,8 +12,10 @@ use crate::http::error::ApiError;
 pub(crate) async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, ApiError> {
-    match tokio::spawn(work.in_current_span()).await {
-        Ok(done) => Ok(done?),
-        Err(broken) => Err(ApiError::unexpected(&broken)),
-    }
+    // The result takes a channel, so that the task has one type for all work.
+    let (sender, mut result) = oneshot::channel();
+    let task = async move { drop(sender.send(work.await)) };
+    tokio::spawn(task.in_current_span().boxed()).await.map_err(|broken| ApiError::unexpected(&broken))?;
+    let done = result.try_recv().map_err(|missing| ApiError::unexpected(&missing))?;
+    Ok(done?)
 }

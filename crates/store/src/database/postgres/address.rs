@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
@@ -72,11 +74,9 @@ impl PostgresAddress {
         self
     }
 
-    /// Connects to the server that accepts writes, and returns its index as well. A server that does not answer is skipped after
-    /// a timeout.
-    pub(super) async fn connect(
-        &self,
-    ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>, usize)> {
+    /// Connects to the server that accepts writes. Returns the client, the task that drives the connection, and the index of the server. A
+    /// server that does not answer is skipped after a timeout.
+    pub(super) async fn connect(&self) -> Result<(Client, BoxFuture<'static, ()>, usize)> {
         let (count, preferred) = (self.servers.len(), self.preferred.load(Ordering::Relaxed));
         let limit = if count > 1 { PER_SERVER_TIMEOUT } else { self.timeout };
         let mut why = StoreError::unavailable(&"store.url names no server");
@@ -85,7 +85,7 @@ impl PostgresAddress {
             match timeout(limit, config.connect(self.tls.clone())).await {
                 Ok(Ok((client, connection))) => {
                     self.preferred.store(at, Ordering::Relaxed);
-                    return Ok((client, connection, at));
+                    return Ok((client, async { drop(connection.await) }.boxed(), at));
                 }
                 Ok(Err(error)) => why = error.into(),
                 Err(_) => why = StoreError::timed_out(),
@@ -125,7 +125,7 @@ impl PostgresAddress {
     /// Does the same without waiting for it.
     pub(super) fn cancel_in_background(&self, statement: CancelToken) {
         let address = self.clone();
-        drop(tokio::spawn(async move { address.cancel(&statement).await }));
+        drop(tokio::spawn(async move { address.cancel(&statement).await }.boxed()));
     }
 }
 

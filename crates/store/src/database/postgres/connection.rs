@@ -24,7 +24,8 @@ use super::primary_proof::{
     HEARTBEAT, HEARTBEAT_TIMEOUT, PrimaryProof, READ_STANDBY_NAMES, unproven, waits_for_standby,
 };
 use crate::cache::BootInstant;
-use crate::database::{Row, SqlValue};
+use crate::database::sql::RowReader;
+use crate::database::{Row, Sql, SqlValue};
 use crate::{Result, StoreError};
 
 /// The settings of every database session, for uses that may take `timeout`. The server's own timeouts keep a slow
@@ -234,18 +235,33 @@ impl PostgresConnection {
         self.wait(self.client.batch_execute(text))
     }
 
-    pub(crate) fn rows<T>(
+    /// Runs a query and reads its rows in their order.
+    pub(in crate::database) fn each(
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T>,
-    ) -> Result<Vec<T>> {
+        reader: &mut dyn RowReader,
+    ) -> Result<()> {
         let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         let rows = self.wait(async {
             let statement = self.statement(text).await?;
             self.client.query(&statement, &values).await
         })?;
-        rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+        for row in &rows {
+            if !reader.read(&Row::Postgres(row))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn rows<T>(
+        &self,
+        text: &str,
+        values: &[SqlValue<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        Sql::Postgres(self).rows(text, values, read)
     }
 
     /// Runs a query for each value of `$1`. All of them are sent before the first result is read: one round trip in all.

@@ -4,6 +4,7 @@ use deskpass_core::Timestamp;
 
 use super::PostgresSettings;
 use super::address::PostgresAddress;
+use super::connection::PostgresConnection;
 use super::dedicated::run_on;
 use crate::database::{SchemaFit, Sql, migrate};
 use crate::{Result, StoreError};
@@ -28,23 +29,21 @@ pub struct PostgresStatus {
 /// Reads the status of the PostgreSQL server and changes nothing there.
 pub async fn inspect_postgres(at: &PostgresSettings) -> Result<PostgresStatus> {
     let address = PostgresAddress::new(at).map_err(|error| StoreError::unavailable(&error))?;
-    let inspected = run_on(address.clone(), |connection| inspect(&Sql::Postgres(connection))).await;
+    let inspected = run_on(address.clone(), inspect).await;
     match inspected {
         Ok(status) => status,
         // The server may be read-only.
-        Err(error) => {
-            let standby = address.allow_read_only();
-            run_on(standby, |connection| inspect(&Sql::Postgres(connection))).await.map_err(|_| error)?
-        }
+        Err(error) => run_on(address.allow_read_only(), inspect).await.map_err(|_| error)?,
     }
 }
 
-fn inspect(sql: &Sql<'_>) -> Result<PostgresStatus> {
+fn inspect(connection: &PostgresConnection) -> Result<PostgresStatus> {
+    let sql = Sql::Postgres(connection);
     let text = "SELECT current_setting('server_version_num')::bigint,
         CASE WHEN pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' THEN 1 ELSE 0 END,
         (SELECT COUNT(*) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl),
         (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
-    let (known, tables) = (migrate::newest_version(), migrate::schema_fit(sql)?);
+    let (known, tables) = (migrate::newest_version(), migrate::schema_fit(&sql)?);
     let status = sql.first(text, &[], |row| {
         let version = u32::try_from(row.int(0)?).unwrap_or_default();
         let (read_only, encrypted, now) = (row.int(1)? == 1, row.int(2)? == 1, row.timestamp(3)?);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -107,7 +108,7 @@ impl JournalReader {
             well: true,
         };
         let mut task = JoinSet::new();
-        task.spawn(follower.follow());
+        task.spawn(follower.follow().boxed());
         Self { wake, known, proof_wanted, horizon, _task: task }
     }
 
@@ -171,7 +172,7 @@ impl JournalFollower {
         let (client, driver, server) = connecting.map_err(|_| StoreError::timed_out())??;
         // The task of the connection ends with this read.
         let mut driving = JoinSet::new();
-        driving.spawn(async { drop(driver.await) });
+        driving.spawn(driver);
         let Err(error) = self.read_with(&client).await;
         if matches!(error, ReadError::TimedOut | ReadError::Unproven) {
             self.address.cancel_in_background(client.cancel_token());

@@ -7,7 +7,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{OpenFlags, Statement};
 use tokio::time::Instant;
 
-use crate::database::{Row, SqlValue};
+use crate::database::sql::RowReader;
+use crate::database::{Row, Sql, SqlValue};
 use crate::{Result, StoreError};
 
 /// How many steps of a statement run between two looks at the clock: less than a millisecond.
@@ -88,19 +89,31 @@ impl SqliteConnection {
         self.0.is_autocommit()
     }
 
+    /// Runs a query and reads its rows in their order.
+    pub(in crate::database) fn each(
+        &self,
+        text: &str,
+        values: &[SqlValue<'_>],
+        reader: &mut dyn RowReader,
+    ) -> Result<()> {
+        let mut statement = self.0.prepare_cached(text)?;
+        bind(&mut statement, values)?;
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next()? {
+            if !reader.read(&Row::Sqlite(row))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn rows<T>(
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+        read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        let mut statement = self.0.prepare_cached(text)?;
-        bind(&mut statement, values)?;
-        let (mut rows, mut all) = (statement.raw_query(), Vec::new());
-        while let Some(row) = rows.next()? {
-            all.push(read(&Row::Sqlite(row))?);
-        }
-        Ok(all)
+        Sql::Sqlite(self).rows(text, values, read)
     }
 
     /// Returns all rows of a query as untyped values.
@@ -118,12 +131,9 @@ impl SqliteConnection {
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+        read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        let mut statement = self.0.prepare_cached(text)?;
-        bind(&mut statement, values)?;
-        let mut rows = statement.raw_query();
-        rows.next()?.map(|row| read(&Row::Sqlite(row))).transpose()
+        Sql::Sqlite(self).first(text, values, read)
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use deskpass_core::{Digest, EncryptionKeys, Entropy};
+use deskpass_core::{Digest, EncryptionKeys, Entropy, Timestamp};
+use futures_util::FutureExt as _;
 use redis::{Cmd, cmd};
 use serde::Serialize;
 use tokio::sync::Notify;
@@ -107,9 +108,9 @@ impl RedisBackend {
             node,
         });
         let mut tasks = JoinSet::new();
-        tasks.spawn(worker.connection.clone().run(write_check(&prefix)));
-        tasks.spawn(Arc::clone(&worker).announce());
-        tasks.spawn(Arc::clone(&worker).listen());
+        tasks.spawn(worker.connection.clone().run(write_check(&prefix)).boxed());
+        tasks.spawn(Arc::clone(&worker).announce().boxed());
+        tasks.spawn(Arc::clone(&worker).listen().boxed());
         let seal = Seal::new(&keys, "deskpass shared store", entropy);
         // Not the first key: nodes that list the same keys in another order share their counters.
         let blind = Digest::of(&[b"deskpass limits", keys.iter().min().unwrap_or(keys.first())]);
@@ -122,6 +123,20 @@ impl RedisBackend {
         let damaged = |error: serde_json::Error| StoreError::new(StoreErrorKind::Damaged, error.to_string());
         let text = serde_json::to_vec(record).map_err(damaged)?;
         self.seal.close(name, &text).map_err(|error| StoreError::shared(error.to_string()))
+    }
+
+    /// Opens a sealed record; the error says why it cannot be.
+    pub(super) fn opened(&self, name: &str, sealed: &[u8]) -> Result<Vec<u8>, &'static str> {
+        self.seal.open(name, sealed).ok_or(
+            "a record in Redis is not sealed with this node's key; check that all nodes have the same encryption_key",
+        )
+    }
+
+    /// Logs that a record of a store cannot be read, unless that was logged a moment ago.
+    pub(super) fn warn_of_record(&self, store: &str, why: &str, now: Timestamp) {
+        if self.warnings.is_due(now) {
+            tracing::warn!(store, "{why}");
+        }
     }
 
     pub(crate) async fn probe(&self) -> Result<()> {

@@ -78,9 +78,7 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         let (key, name) = self.names(digest);
         let (sealed, call) = (self.server.sealed(&key, &value)?, self.server.connection.call().await?);
         for _ in 0..MAX_ATTEMPTS {
-            let mut set = cmd("SET");
-            set.arg(&key).arg(&sealed).arg("NX").arg("PX").arg(lifetime(&value, now));
-            let there = call.ask::<bool>(&set).await?
+            let there = insert(&call, &key, &sealed, lifetime(&value, now)).await?
                 || match self.find(&call, &key, now).await? {
                     RecordLookup::Missing => false,
                     RecordLookup::Stale(old) => {
@@ -156,27 +154,20 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
     }
 
     async fn find(&self, call: &RedisCall<'_>, key: &str, now: Timestamp) -> Result<RecordLookup<T>> {
-        let mut get = cmd("GET");
-        get.arg(key);
-        Ok(self.classify(key, call.ask::<Option<Vec<u8>>>(&get).await?, now))
+        Ok(self.classify(key, stored(call, key).await?, now))
     }
 
     /// Opens a record. A record that is not ours, or that this version cannot read, counts as absent; the user starts again.
     fn classify(&self, key: &str, bytes: Option<Vec<u8>>, now: Timestamp) -> RecordLookup<T> {
         let Some(bytes) = bytes else { return RecordLookup::Missing };
-        let opened = self.server.seal.open(key, &bytes).ok_or(
-            "a record in Redis is not sealed with this node's key; check that all nodes have the same encryption_key",
-        );
-        let read = opened.and_then(|text| {
+        let read = self.server.opened(key, &bytes).and_then(|text| {
             serde_json::from_slice::<Option<T>>(&text).map_err(|_| "a record in Redis has an unknown version")
         });
         match read {
             Ok(Some(record)) if now < record.until() => RecordLookup::Live(bytes, record),
             Ok(_) => RecordLookup::Stale(bytes),
             Err(why) => {
-                if self.server.warnings.is_due(now) {
-                    tracing::warn!(store = self.name, "{why}");
-                }
+                self.server.warn_of_record(self.name, why, now);
                 RecordLookup::Stale(bytes)
             }
         }
@@ -198,6 +189,22 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         }
         Ok(replaced)
     }
+}
+
+// What does not depend on the type of the records is outside of the store, so that it is compiled once.
+
+/// Reads the bytes of a record.
+async fn stored(call: &RedisCall<'_>, key: &str) -> Result<Option<Vec<u8>>> {
+    let mut get = cmd("GET");
+    get.arg(key);
+    call.ask(&get).await
+}
+
+/// Stores a record unless there is one.
+async fn insert(call: &RedisCall<'_>, key: &str, sealed: &[u8], lifetime: u64) -> Result<bool> {
+    let mut set = cmd("SET");
+    set.arg(key).arg(sealed).arg("NX").arg("PX").arg(lifetime);
+    call.ask(&set).await
 }
 
 /// Returns how many milliseconds Redis keeps a record. On reading, our clock decides whether it has expired.
