@@ -1,4 +1,5 @@
-//! The only writer. Writes that arrive during a commit share the next commit, so that many sign-ins cost one disk sync.
+//! The only writer. Writes that arrive during a commit, or while those before them run, share the next commit, so that many sign-ins
+//! cost one disk sync.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -105,15 +106,19 @@ impl Drop for Writer {
 
 fn serve(sql: &SqliteConnection, jobs: &Receiver<QueuedWrite>, cache: &Cache, waiting: &AtomicUsize) {
     while let Ok(first) = jobs.recv() {
-        let group: Vec<_> = std::iter::once(first).chain(jobs.try_iter().take(MAX_GROUP_SIZE - 1)).collect();
-        waiting.fetch_sub(group.len(), Ordering::Relaxed);
+        // Taken one by one while the group runs: of clients that wait for their responses, most send the next write just then, and it
+        // would have to wait for another commit.
+        let group = std::iter::once(first).chain(jobs.try_iter().take(MAX_GROUP_SIZE - 1));
+        let group = group.inspect(|_| {
+            waiting.fetch_sub(1, Ordering::Relaxed);
+        });
         commit(sql, group, cache);
     }
 }
 
 /// Runs a group in one transaction and sends the results only after the commit.
-fn commit(sql: &SqliteConnection, group: Vec<QueuedWrite>, cache: &Cache) {
-    let mut outcomes = Vec::with_capacity(group.len());
+fn commit(sql: &SqliteConnection, group: impl Iterator<Item = QueuedWrite>, cache: &Cache) {
+    let mut outcomes = Vec::new();
     let committed = run_all(sql, group, &mut outcomes).and_then(|()| sql.commit());
     if let Err(error) = &committed {
         let effect = if error.is_outcome_unknown() {
@@ -135,7 +140,11 @@ fn commit(sql: &SqliteConnection, group: Vec<QueuedWrite>, cache: &Cache) {
 type JobOutcome = (QueuedWrite, Result<Vec<CacheChange>>);
 
 /// Runs all jobs of a group. Fails when the whole transaction is lost; a job that fails alone is rolled back alone.
-fn run_all(sql: &SqliteConnection, group: Vec<QueuedWrite>, outcomes: &mut Vec<JobOutcome>) -> Result<()> {
+fn run_all(
+    sql: &SqliteConnection,
+    group: impl Iterator<Item = QueuedWrite>,
+    outcomes: &mut Vec<JobOutcome>,
+) -> Result<()> {
     let mut lost = sql.batch("BEGIN IMMEDIATE");
     for job in group {
         let outcome = match &lost {
@@ -168,6 +177,7 @@ fn run_one(sql: &SqliteConnection, job: &QueuedWrite) -> Result<Vec<CacheChange>
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use std::pin::Pin;
+    use std::sync::mpsc::channel;
     use std::task::Poll;
 
     use super::*;
@@ -220,6 +230,28 @@ mod tests {
         assert!(all.0.is_err() && all.2.is_err() && all.3.is_err());
         assert_eq!((all.1.unwrap(), all.4.unwrap()), (10, 11));
         assert_eq!(fixture.numbers(), [10, 11]);
+    }
+
+    #[tokio::test]
+    async fn a_write_that_arrives_while_a_group_runs_joins_it() {
+        let fixture = fixture();
+        let ((begin, begun), (release, held)) = (channel::<()>(), channel::<()>());
+        let mut first = Box::pin(fixture.writer.write(move |tx| {
+            let _ = begin.send(());
+            held.recv().map_or(Ok(0), |()| insert(tx, 1))
+        }));
+        assert!(once(first.as_mut()).await.is_pending());
+        begun.recv().unwrap();
+        let path = fixture.path.clone();
+        let count_committed = move |_: &mut Tx<'_>| {
+            SqliteConnection::open_reader(&path)?.first("SELECT count(*) FROM number", &[], |row| row.int(0))
+        };
+        let mut second = Box::pin(fixture.writer.write(count_committed));
+        assert!(once(second.as_mut()).await.is_pending());
+        release.send(()).unwrap();
+        assert_eq!(first.await.unwrap(), 1);
+        assert_eq!(second.await.unwrap(), Some(0), "the first write is not committed without the second");
+        assert_eq!(fixture.numbers(), [1]);
     }
 
     #[tokio::test]
