@@ -168,6 +168,14 @@ fn bind(statement: &mut Statement<'_>, values: &[SqlValue<'_>]) -> Result<()> {
 mod tests {
     use super::*;
 
+    /// A build that does not read `.cargo/config.toml` is correct, but each sign-in then writes some 80 KiB to a temporary file.
+    #[test]
+    fn the_journal_of_a_sign_in_stays_in_memory() {
+        let connection = SqliteConnection::open_in_memory().unwrap();
+        let options = connection.rows("PRAGMA compile_options", &[], |row| row.text(0)).unwrap();
+        assert!(options.contains(&"STMTJRNL_SPILL=262144".to_owned()), "{options:?}");
+    }
+
     #[test]
     fn a_file_system_without_a_write_ahead_log_is_refused() {
         let directory = tempfile::tempdir().unwrap();
