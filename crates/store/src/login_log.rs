@@ -1,9 +1,11 @@
 //! The audit log: one row per audit event, written in the transaction of the event.
 
+mod append;
 mod begin;
 mod by_reference;
 mod chain;
 mod chain_builder;
+mod chain_ends;
 mod chain_walk;
 mod entry;
 mod event;
@@ -22,7 +24,8 @@ mod row_check;
 mod verify;
 
 pub(crate) use begin::{begin_chains, restart_chains};
-pub use chain_builder::{ChainBuilder, ChainPlace};
+pub use chain_builder::ChainBuilder;
+pub use chain_ends::ChainPlace;
 pub use entry::LogEntry;
 pub use event::AuditEvent;
 pub use key_check::{KeyCheckState, is_key_of_log, key_check_state};

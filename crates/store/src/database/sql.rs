@@ -40,6 +40,17 @@ impl Sql<'_> {
         }
     }
 
+    /// Runs statements in their order, each with its values, and returns how many rows each changed. PostgreSQL gets all of them before
+    /// it has answered the first.
+    pub(super) fn execute_all(&self, statements: &[(&str, Vec<SqlValue<'_>>)]) -> Result<Vec<usize>> {
+        match self {
+            Self::Sqlite(connection) => {
+                statements.iter().map(|(text, values)| connection.execute(text, values)).collect()
+            }
+            Self::Postgres(connection) => connection.execute_all(statements),
+        }
+    }
+
     /// Runs several statements that take no values.
     pub(super) fn batch(&self, text: &str) -> Result<()> {
         match self {

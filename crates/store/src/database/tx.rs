@@ -21,6 +21,12 @@ impl<'a> Tx<'a> {
         self.sql.execute(text, values)
     }
 
+    /// Runs statements in their order, and returns how many rows each changed. It costs one round trip to PostgreSQL, however many there
+    /// are.
+    pub(crate) fn execute_all(&self, statements: &[(&str, Vec<SqlValue<'_>>)]) -> Result<Vec<usize>> {
+        self.sql.execute_all(statements)
+    }
+
     /// Records a change that the cache must apply after the commit.
     pub(crate) fn record_change(&mut self, change: CacheChange) {
         self.changes.push(change);

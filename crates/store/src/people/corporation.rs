@@ -92,7 +92,7 @@ fn end_linked(
             entries.push(entry.with_detail(detail));
         }
     }
-    LogEntry::write_all(tx, entries)
+    LogEntry::write_all(tx, &entries.iter().collect::<Vec<_>>())
 }
 
 /// A row about an employee. The end of its identifier is made from that of the template, since the store has no randomness.

@@ -133,7 +133,7 @@ pub(super) fn leave<'a>(tx: &mut Tx<'_>, mut leaving: Vec<&'a Leaving>) -> Resul
         outcomes.push((leaving, outcome));
         entries.extend(entry);
     }
-    LogEntry::write_all(tx, entries)?;
+    LogEntry::write_all(tx, &entries.iter().collect::<Vec<_>>())?;
     Ok(outcomes)
 }
 

@@ -119,7 +119,7 @@ fn rename(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<bool> {
     if let Some(leaving) = &renaming.leaving {
         entries.extend(leave_one(tx, leaving)?.1);
     }
-    LogEntry::write_all(tx, entries)?;
+    LogEntry::write_all(tx, &entries.iter().collect::<Vec<_>>())?;
     Ok(true)
 }
 

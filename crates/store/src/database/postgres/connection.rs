@@ -228,7 +228,21 @@ impl PostgresConnection {
             let statement = self.statement(text).await?;
             self.client.execute_raw(&statement, values).await
         })?;
-        Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+        Ok(count(changed))
+    }
+
+    /// Runs statements in their order. All of them are sent before the first result is read: one round trip in all. After one that
+    /// failed, the server runs no other of the transaction.
+    pub(crate) fn execute_all(&self, statements: &[(&str, Vec<SqlValue<'_>>)]) -> Result<Vec<usize>> {
+        let changed = self.wait(async {
+            let mut prepared = Vec::with_capacity(statements.len());
+            for (text, _) in statements {
+                prepared.push(self.statement(text).await?);
+            }
+            let with_values = prepared.iter().zip(statements);
+            try_join_all(with_values.map(|(statement, (_, values))| self.client.execute_raw(statement, values))).await
+        })?;
+        Ok(changed.into_iter().map(count).collect())
     }
 
     pub(crate) fn batch(&self, text: &str) -> Result<()> {
@@ -324,6 +338,10 @@ impl PostgresConnection {
             }
         })
     }
+}
+
+fn count(rows: u64) -> usize {
+    usize::try_from(rows).unwrap_or(usize::MAX)
 }
 
 /// The runtime that drives the connection while a caller waits.
