@@ -75,6 +75,15 @@ pub(crate) struct Database {
     pub(crate) observer: OperationObserver,
 }
 
+/// Whose work a transaction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Members {
+    /// That of one request.
+    One,
+    /// That of several requests, which could each have a transaction of its own.
+    Several,
+}
+
 #[derive(Debug)]
 enum Backend {
     Sqlite(sqlite::Sqlite),
@@ -128,18 +137,37 @@ impl Database {
         &self,
         work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Running<'_, T> {
-        let (work, result) = erase_write(work);
-        Running::new(self.write_erased(work), result)
+        self.write_since(Instant::now(), work)
     }
 
-    async fn write_erased(&self, work: WriteWork) -> Result<()> {
+    /// Does the same for a request that has waited since then: that counts towards its timeout.
+    pub(crate) fn write_since<T: Send + 'static>(
+        &self,
+        since: Instant,
+        work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Running<'_, T> {
+        let (work, result) = erase_write(work);
+        Running::new(self.write_erased(since, Members::One, work), result)
+    }
+
+    /// Does the same for several requests, of which the first has waited since then. Where another transaction holds a row for longer
+    /// than a moment, it fails, so that one request does not hold up the others: each can try again by itself.
+    pub(crate) fn write_group<T: Send + 'static>(
+        &self,
+        since: Instant,
+        work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Running<'_, T> {
+        let (work, result) = erase_write(work);
+        Running::new(self.write_erased(since, Members::Several, work), result)
+    }
+
+    async fn write_erased(&self, since: Instant, members: Members, work: WriteWork) -> Result<()> {
         leave_cache().await;
-        let began = Instant::now();
         let done = match &self.backend {
             Backend::Sqlite(database) => database.writer.run(work).await,
-            Backend::Postgres(database) => database.write(work).await,
+            Backend::Postgres(database) => database.write(since, members, work).await,
         };
-        self.observer.report(Operation::Write, &done, began.elapsed());
+        self.observer.report(Operation::Write, &done, since.elapsed());
         done
     }
 
@@ -149,9 +177,18 @@ impl Database {
         &self,
         work: impl Fn(&mut Tx<'_>, bool) -> Result<T> + Clone + Send + 'static,
     ) -> Result<T> {
-        let (began, again) = (Instant::now(), work.clone());
-        match self.write(move |tx| work(tx, false)).await {
-            Err(error) if error.is_outcome_unknown() && began.elapsed() < self.retry_limit() => {
+        self.write_repeatably_since(Instant::now(), work).await
+    }
+
+    /// Does the same for a request that has waited since then.
+    pub(crate) async fn write_repeatably_since<T: Send + 'static>(
+        &self,
+        since: Instant,
+        work: impl Fn(&mut Tx<'_>, bool) -> Result<T> + Clone + Send + 'static,
+    ) -> Result<T> {
+        let again = work.clone();
+        match self.write_since(since, move |tx| work(tx, false)).await {
+            Err(error) if error.is_outcome_unknown() && since.elapsed() < self.retry_limit() => {
                 tracing::info!(%error, "the outcome of a commit is unknown: trying again");
                 // If this fails, too, it is still unknown whether the first attempt was committed.
                 self.write(move |tx| again(tx, true)).await.map_err(StoreError::with_unknown_outcome)
@@ -160,7 +197,7 @@ impl Database {
         }
     }
 
-    /// How long a read may take, with the wait for its turn.
+    /// How long a read may take, with the wait for its turn; with PostgreSQL a write as well.
     pub(crate) fn read_timeout(&self) -> Duration {
         match &self.backend {
             Backend::Sqlite(database) => database.readers.timeout(),

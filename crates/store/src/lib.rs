@@ -9,6 +9,7 @@ mod database;
 mod access_rules;
 mod agents;
 mod backup_file;
+mod batches;
 mod cache;
 mod change_author;
 mod clock;
@@ -29,7 +30,6 @@ mod plan_table;
 mod platform_directory;
 mod query_plans;
 mod questions;
-mod read_batches;
 mod seal;
 mod service_keys;
 mod sessions;
@@ -48,7 +48,7 @@ use tokio::task::JoinSet;
 
 use crate::cache::{Cache, Freshness};
 use crate::database::Database;
-use crate::sessions::{LastUseBuffer, SessionReads};
+use crate::sessions::{LastUseBuffer, SESSION_READS, SIGN_IN_GROUPS, SessionReads, SignInGroups};
 use crate::statistics::StatisticsBuffer;
 
 pub use access_rules::{AccessRules, ServiceKey};
@@ -113,6 +113,7 @@ pub struct Store {
     database: Arc<Database>,
     cache: Arc<Cache>,
     session_reads: Arc<SessionReads>,
+    sign_in_groups: Arc<SignInGroups>,
     last_uses: Arc<LastUseBuffer>,
     statistics: Arc<StatisticsBuffer>,
 }
@@ -137,7 +138,8 @@ impl Store {
         Ok(Self {
             database: Arc::new(database),
             cache,
-            session_reads: Arc::default(),
+            session_reads: Arc::new(SessionReads::new(SESSION_READS)),
+            sign_in_groups: Arc::new(SignInGroups::new(SIGN_IN_GROUPS)),
             last_uses: Arc::default(),
             statistics: Arc::default(),
         })
@@ -194,7 +196,8 @@ impl Store {
     /// How busy the database is.
     #[must_use]
     pub fn load(&self) -> StoreLoad {
-        self.database.load()
+        let load = self.database.load();
+        StoreLoad { waiting: load.waiting + self.sign_in_groups.waiting(), ..load }
     }
 
     /// Waits until this node has processed all changes that other nodes made before this call.

@@ -1,6 +1,7 @@
 //! Sessions: begun, looked up, changed and ended, each in one transaction.
 
 mod begin;
+mod begin_groups;
 mod end_all;
 mod end_restored;
 mod ending;
@@ -13,6 +14,7 @@ mod plans;
 mod scope;
 
 pub use begin::{BeginOutcome, NewSession, Precondition};
+pub(crate) use begin_groups::{SIGN_IN_GROUPS, SignInGroups};
 pub use end_all::EndedBatch;
 pub use end_restored::EndedByRestore;
 pub(crate) use end_restored::end_restored;
@@ -23,7 +25,7 @@ pub(crate) use list::SessionWalk;
 pub use list::{ListedSession, SessionFilter, SessionPage};
 pub use lockout_preview::RoleLockout;
 pub use lookup::SessionLookup;
-pub(crate) use lookup::SessionReads;
+pub(crate) use lookup::{SESSION_READS, SessionReads};
 pub(crate) use network::NETWORK_RETENTION;
 pub use network::SignInNetwork;
 pub(crate) use plans::statements;

@@ -74,16 +74,16 @@ impl Sql<'_> {
         Ok(all)
     }
 
-    /// The rows of a query for each of several values of `$1`. PostgreSQL gets all of them before it has answered the first.
-    pub(crate) fn rows_for_each<T>(
+    /// The rows of a query for each of several lists of values. PostgreSQL gets all of them before it has answered the first.
+    pub(crate) fn rows_for_each<'v, T>(
         &self,
         text: &str,
-        values: &[SqlValue<'_>],
+        values: &[impl AsRef<[SqlValue<'v>]>],
         mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<Vec<T>>> {
         match self {
             Self::Sqlite(connection) => {
-                values.iter().map(|value| connection.rows(text, std::slice::from_ref(value), &mut read)).collect()
+                values.iter().map(|values| connection.rows(text, values.as_ref(), &mut read)).collect()
             }
             Self::Postgres(connection) => connection.rows_for_each(text, values, read),
         }

@@ -1,18 +1,15 @@
-//! Beginning a session, in one transaction.
+//! Beginning sessions, in one transaction.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use deskpass_core::{Digest, EmployeeKey, Session, Timestamp};
 
-use deskpass_core::{ClientInfo, Digest, EmployeeKey, Session, Timestamp};
-
-use super::network::{self, SignInNetwork};
+use super::network::{SignInNetwork, record_networks};
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::{EndReason, deny};
 use crate::locks::{lock_agent, lock_bound_link, lock_default_role, lock_employee, lock_link, lock_proof};
 use crate::oidc::endings::end_with_sessions_of;
-use crate::{LogEntry, Result, Store, links};
+use crate::{LogEntry, Result, links};
 
 /// A session to begin.
 #[derive(Clone, Debug)]
@@ -33,6 +30,13 @@ pub struct NewSession {
     pub network: SignInNetwork,
     /// The audit event.
     pub entry: LogEntry,
+}
+
+impl NewSession {
+    /// Whether the session can begin in one transaction with others: it locks no rows but its employee's.
+    pub(super) fn can_share_transaction(&self) -> bool {
+        matches!(self.precondition, Precondition::None) && !self.default_role_from_record
+    }
 }
 
 /// The condition for beginning a session, besides the enabled employee.
@@ -65,39 +69,55 @@ pub enum BeginOutcome {
     DefaultRoleRevoked,
 }
 
-impl Store {
-    /// Begins a session and logs it, if the preconditions hold. Repetition with the same digest keeps the session as it is, and
-    /// logs nothing: so a sign-in may be retried when it is unknown whether it was committed.
-    pub async fn begin_session(&self, new_session: NewSession) -> Result<BeginOutcome> {
-        // Whether the first attempt of this request found that an earlier request had begun it. The second one finds the same then.
-        let had_begun = Arc::new(AtomicBool::new(false));
-        self.database
-            .write_repeatably(move |tx, is_repeated| {
-                let outcome = begin(tx, &new_session)?;
-                if outcome != BeginOutcome::AlreadyBegun {
-                    return Ok(outcome);
-                }
-                if is_repeated && !had_begun.load(Ordering::Relaxed) {
-                    // The first attempt of this request began it.
-                    return Ok(BeginOutcome::Begun);
-                }
-                had_begun.store(true, Ordering::Relaxed);
-                Ok(BeginOutcome::AlreadyBegun)
-            })
-            .await
+/// A session that is to begin, and its outcome as soon as it is decided.
+type Candidate<'a> = (&'a NewSession, Option<BeginOutcome>);
+
+/// Begins sessions, in this order; returns the outcome of each. Statements of one kind go to PostgreSQL at once: so there are as many round
+/// trips for many sessions as for one, except for those with a precondition, from a new network, or that end others.
+pub(super) fn begin_all(tx: &mut Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<BeginOutcome>> {
+    let mut all = Vec::with_capacity(sessions.len());
+    for new in sessions {
+        all.push((*new, refusal(tx, new)?));
     }
+    // Before the sessions are written: disabling an employee concurrently waits for the row, so it misses no session.
+    let recorded = record_sign_ins(tx, &undecided(&all))?;
+    decide(&mut all, recorded.into_iter().map(|recorded| (!recorded).then_some(BeginOutcome::EmployeeDisabled)));
+    let inserted = insert(tx, &undecided(&all))?;
+    decide(&mut all, inserted);
+    let begun = undecided(&all);
+    for new in &begun {
+        use_precondition(tx, new)?;
+    }
+    end_oldest(tx, &begun)?;
+    for new in &begun {
+        tx.record_change(CacheChange::SessionStarted(new.digest, new.session.clone()));
+    }
+    let notified = record_networks(tx, &begun)?;
+    LogEntry::write_all(tx, &begun.iter().map(|new| &new.entry).collect::<Vec<_>>())?;
+    let outcome = |notified| if notified { BeginOutcome::BegunWithNotice } else { BeginOutcome::Begun };
+    decide(&mut all, notified.into_iter().map(|notified| Some(outcome(notified))));
+    Ok(all.into_iter().filter_map(|(_, outcome)| outcome).collect())
 }
 
-fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome> {
-    let NewSession { digest, session, default_role_from_record, precondition, at_most, deny_until, network, entry } =
-        new_session;
-    let (employee, now) = (&session.employee, session.created_at);
-    if let Precondition::Proof(_) | Precondition::Link(_) = precondition {
+fn undecided<'a>(all: &[Candidate<'a>]) -> Vec<&'a NewSession> {
+    all.iter().filter(|(_, outcome)| outcome.is_none()).map(|(new, _)| *new).collect()
+}
+
+/// Sets the outcomes of those that are undecided.
+fn decide(all: &mut [Candidate<'_>], outcomes: impl IntoIterator<Item = Option<BeginOutcome>>) {
+    let undecided = all.iter_mut().filter(|(_, outcome)| outcome.is_none());
+    undecided.zip(outcomes).for_each(|((_, outcome), decided)| *outcome = decided);
+}
+
+/// The outcome of a session whose precondition does not hold; locks what the precondition depends on until the transaction ends.
+fn refusal(tx: &Tx<'_>, new: &NewSession) -> Result<Option<BeginOutcome>> {
+    let (employee, now) = (&new.session.employee, new.session.created_at);
+    if let Precondition::Proof(_) | Precondition::Link(_) = new.precondition {
         // Only for the lock order: an administrator who approves a link to themselves locks these rows before the link.
         lock_agent(tx, employee)?;
         lock_employee(tx, employee)?;
     }
-    let precondition_holds = match precondition {
+    let precondition_holds = match &new.precondition {
         Precondition::None => true,
         Precondition::Proof(proof) => {
             // Of two concurrent sign-ins with one proof, the second waits here and then finds it consumed.
@@ -112,90 +132,93 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome> {
     };
     if !precondition_holds {
         // An attempt before this one may have used the proof or the partial session up.
-        return retry_outcome(tx, *digest, employee);
+        return retry_outcome(tx, new).map(Some);
     }
     // A default role is valid until the session ends, so it must not be revoked meanwhile either.
-    if *default_role_from_record && lock_default_role(tx, employee)? != session.default_role {
-        return Ok(BeginOutcome::DefaultRoleRevoked);
+    if new.default_role_from_record && lock_default_role(tx, employee)? != new.session.default_role {
+        return Ok(Some(BeginOutcome::DefaultRoleRevoked));
     }
-    // Before the session is written: disabling the employee concurrently waits for this row, so it misses no session.
-    if !record_sign_in(tx, session, entry)? {
-        return Ok(BeginOutcome::EmployeeDisabled);
-    }
-    if !insert(tx, *digest, session, &entry.visitor)? {
-        return retry_outcome(tx, *digest, employee);
-    }
-    match precondition {
-        Precondition::Proof(proof) => links::consume_proof(tx, *proof, employee, now)?,
-        Precondition::PartialSession(digest) => partial_session::complete(tx, *digest)?,
-        Precondition::None | Precondition::Link(_) => {}
-    }
-    if let Some(at_most) = at_most {
-        end_oldest(tx, (employee, *digest), *at_most, *deny_until, now)?;
-    }
-    tx.record_change(CacheChange::SessionStarted(*digest, session.clone()));
-    let is_new_network = network::record_network(tx, employee, network, now)?;
-    entry.write(tx)?;
-    Ok(if is_new_network { BeginOutcome::BegunWithNotice } else { BeginOutcome::Begun })
+    Ok(None)
 }
 
-/// Records the sign-in with the employee, about whom the platform is asked from now on; `false` if they are missing or disabled, or left.
-fn record_sign_in(tx: &Tx<'_>, session: &Session, entry: &LogEntry) -> Result<bool> {
+/// Records the sign-ins with the employees, about whom the platform is asked from now on; `false` for one who is missing or disabled, or
+/// left.
+fn record_sign_ins(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<bool>> {
     let text = "UPDATE employee SET last_login_at = $3, last_login_ip = $4, watched = 1
         WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL";
-    let (corp, id) = (session.employee.corp(), session.employee.id());
-    Ok(tx.execute(text, &args![corp, id, session.created_at, entry.visitor.address.logged])? == 1)
+    let statements = sessions.iter().map(|NewSession { session, entry, .. }| {
+        let (corp, id) = (session.employee.corp(), session.employee.id());
+        (text, args![corp, id, session.created_at, entry.visitor.address.logged].to_vec())
+    });
+    let changed = tx.execute_all(&statements.collect::<Vec<_>>())?;
+    Ok(changed.into_iter().map(|changed| changed == 1).collect())
 }
 
-/// Writes the session; `false` when its token has begun a session already, or was ended.
-fn insert(tx: &Tx<'_>, digest: Digest, session: &Session, visitor: &ClientInfo) -> Result<bool> {
+/// Writes sessions; returns the outcome of those whose token has begun a session already, or was ended.
+fn insert(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<Option<BeginOutcome>>> {
     let text = "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at,
         expires_at, proven, lent_role_id, ip_address, user_agent, seen_at)
         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $7
         WHERE NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) ON CONFLICT (digest) DO NOTHING";
-    let Session { current_role, created_at, expires_at, default_role, .. } = *session;
-    let (corp, id, vouched) = (session.employee.corp(), session.employee.id(), session.vouched.number());
-    let (method, source, user_agent) = (session.method.name(), session.source.name(), visitor.user_agent.as_str());
-    let values = args![
-        digest,
-        corp,
-        id,
-        current_role,
-        method,
-        source,
-        created_at,
-        expires_at,
-        vouched,
-        default_role,
-        visitor.address.decided,
-        user_agent
-    ];
-    Ok(tx.execute(text, &values)? == 1)
+    let statements = sessions.iter().map(|NewSession { digest, session, entry, .. }| {
+        let Session { current_role, created_at, expires_at, default_role, .. } = *session;
+        let (corp, id, vouched) = (session.employee.corp(), session.employee.id(), session.vouched.number());
+        let (method, source, visitor) = (session.method.name(), session.source.name(), &entry.visitor);
+        let values = args![
+            *digest,
+            corp,
+            id,
+            current_role,
+            method,
+            source,
+            created_at,
+            expires_at,
+            vouched,
+            default_role,
+            visitor.address.decided,
+            visitor.user_agent.as_str()
+        ];
+        (text, values.to_vec())
+    });
+    let inserted = tx.execute_all(&statements.collect::<Vec<_>>())?;
+    let each = sessions.iter().zip(inserted);
+    each.map(|(new, inserted)| if inserted == 1 { Ok(None) } else { retry_outcome(tx, new).map(Some) }).collect()
 }
 
 /// The outcome for a sign-in that may have been committed before.
-fn retry_outcome(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<BeginOutcome> {
+fn retry_outcome(tx: &Tx<'_>, new: &NewSession) -> Result<BeginOutcome> {
     let text = "SELECT 1 FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3";
-    let found = tx.exists(text, &args![digest, employee.corp(), employee.id()])?;
+    let employee = &new.session.employee;
+    let found = tx.exists(text, &args![new.digest, employee.corp(), employee.id()])?;
     Ok(if found { BeginOutcome::AlreadyBegun } else { BeginOutcome::PreconditionFailed })
 }
 
-/// Ends the oldest sessions of an employee, so that `at_most` remain, including the new one.
-fn end_oldest(
-    tx: &mut Tx<'_>,
-    (key, new): (&EmployeeKey, Digest),
-    at_most: usize,
-    deny_until: Timestamp,
-    now: Timestamp,
-) -> Result<()> {
+/// Uses up what permits a session once.
+fn use_precondition(tx: &Tx<'_>, new: &NewSession) -> Result<()> {
+    match &new.precondition {
+        Precondition::Proof(proof) => links::consume_proof(tx, *proof, &new.session.employee, new.session.created_at),
+        Precondition::PartialSession(digest) => partial_session::complete(tx, *digest),
+        Precondition::None | Precondition::Link(_) => Ok(()),
+    }
+}
+
+/// Ends the oldest sessions of employees, so that `at_most` of each remain, including the new one.
+fn end_oldest(tx: &mut Tx<'_>, begun: &[&NewSession]) -> Result<()> {
     let text =
         "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE corp_id = $1 AND employee_key = $2
         AND digest <> $3 ORDER BY created_at DESC, digest LIMIT 1000 OFFSET $4) RETURNING digest";
-    let others = i64::try_from(at_most.saturating_sub(1)).unwrap_or(i64::MAX);
-    let ended = tx.rows(text, &args![key.corp(), key.id(), new, others], |row| row.digest(0))?;
-    if ended.is_empty() {
-        return Ok(());
+    let limited: Vec<_> = begun.iter().filter(|new| new.at_most.is_some()).collect();
+    let values = limited.iter().map(|NewSession { digest, session, at_most, .. }| {
+        let others = i64::try_from(at_most.unwrap_or_default().saturating_sub(1)).unwrap_or(i64::MAX);
+        args![session.employee.corp(), session.employee.id(), *digest, others]
+    });
+    let ended = tx.rows_for_each(text, &values.collect::<Vec<_>>(), |row| row.digest(0))?;
+    for (new, ended) in limited.iter().zip(ended) {
+        if ended.is_empty() {
+            continue;
+        }
+        ended.into_iter().try_for_each(|digest| deny(tx, digest, EndReason::Kicked, new.deny_until))?;
+        end_with_sessions_of(tx, &new.session.employee, new.session.created_at)?;
     }
-    ended.into_iter().try_for_each(|digest| deny(tx, digest, EndReason::Kicked, deny_until))?;
-    end_with_sessions_of(tx, key, now)
+    Ok(())
 }

@@ -6,13 +6,13 @@ use deskpass_core::{
     Digest, EmployeeKey, LoginMethod, LoginSource, Person, PlatformVouching, Role, Session, Timestamp,
 };
 
+use crate::batches::{BatchLimits, Batches};
 use crate::cache::{CacheChange, CacheLookup, Gap, PackedSession};
-use crate::database::{Row, Sql, SqlValue};
+use crate::database::{Row, Sql};
 use crate::deny_list::{EndReason, denied, deny};
 use crate::directory::{NEXT_COLUMN, PERSON_COLUMNS, ROLES_OF_PERSON, add_roles, listed};
 use crate::locks::lock_role;
 use crate::oidc::endings::end_with_session;
-use crate::read_batches::ReadBatches;
 use crate::{
     Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, SessionWithPerson, Store, StoreError,
     StoreErrorKind,
@@ -63,7 +63,7 @@ impl Store {
             let database = Arc::clone(&database);
             async move { database.read(move |sql| find_each(sql, &digests)).await }
         };
-        self.session_reads.read(digest, self.database.read_timeout(), read).await
+        self.session_reads.run(digest, self.database.read_timeout(), read).await
     }
 
     /// Reads a session that is not in the cache, and its person; `None` when the session changed during the read. The person may be
@@ -133,11 +133,14 @@ pub(super) static FIND: LazyLock<String> = LazyLock::new(|| {
 type FoundSession = Result<(Session, Person), SessionLookup>;
 
 /// Sessions that are being read from the database.
-pub(crate) type SessionReads = ReadBatches<Digest, FoundSession>;
+pub(crate) type SessionReads = Batches<Digest, FoundSession>;
+
+/// As many uses at once as there are readers of SQLite.
+pub(crate) const SESSION_READS: BatchLimits = BatchLimits { runners: 4, size: 32 };
 
 /// Finds the session of each digest, and its person. A record that cannot be read concerns one digest alone.
 fn find_each(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<Result<FoundSession>>> {
-    let values: Vec<_> = digests.iter().map(|digest| SqlValue::from(*digest)).collect();
+    let values: Vec<_> = digests.iter().map(|digest| args![*digest]).collect();
     let found = sql.rows_for_each(&FIND, &values, |row| Ok(session_and_person(row)))?;
     let each = digests.iter().zip(found).map(|(digest, rows)| match merged(rows).transpose() {
         Some(found) => Ok(found.map(Ok)),

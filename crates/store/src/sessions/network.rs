@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use deskpass_core::{EmployeeKey, Timestamp};
 
+use super::NewSession;
 use crate::database::Tx;
 use crate::{AuditEvent, Notice, Result};
 
@@ -23,30 +24,42 @@ const SEEN_AT_PRECISION: Duration = Duration::from_hours(24);
 /// How long a network stays known after the last sign-in from it.
 pub(crate) const NETWORK_RETENTION: Duration = Duration::from_hours(24 * 180);
 
-/// Records the network of a new session, before its audit event is written; `true` if a notice was queued.
-pub(super) fn record_network(
-    tx: &Tx<'_>,
-    employee: &EmployeeKey,
-    network: &SignInNetwork,
-    now: Timestamp,
-) -> Result<bool> {
-    let (corp, id, name) = (employee.corp(), employee.id(), &*network.name);
+/// Records the networks of new sessions, before their audit events are written; `true` for those of which a notice was queued.
+pub(super) fn record_networks(tx: &Tx<'_>, begun: &[&NewSession]) -> Result<Vec<bool>> {
     let text = "SELECT seen_at FROM employee_network WHERE corp_id = $1 AND employee_key = $2 AND network = $3";
-    let seen = tx.first(text, &args![corp, id, name], |row| row.timestamp(0))?;
-    if seen.is_some_and(|seen| now < seen + SEEN_AT_PRECISION) {
-        return Ok(false);
+    let keys = begun.iter().map(|NewSession { session, network, .. }| {
+        args![session.employee.corp(), session.employee.id(), &*network.name]
+    });
+    let seen = tx.rows_for_each(text, &keys.collect::<Vec<_>>(), |row| row.timestamp(0))?;
+    let (mut notices, mut statements) = (Vec::with_capacity(begun.len()), Vec::new());
+    for (new, seen) in begun.iter().zip(seen) {
+        let (seen, now) = (seen.first().copied(), new.session.created_at);
+        if seen.is_some_and(|seen| now < seen + SEEN_AT_PRECISION) {
+            notices.push(None);
+            continue;
+        }
+        notices.push(notice(tx, new, seen)?);
+        let employee = &new.session.employee;
+        statements.push((RECORD_NETWORK, args![employee.corp(), employee.id(), &*new.network.name, now].to_vec()));
     }
+    tx.execute_all(&statements)?;
+    notices.iter().flatten().try_for_each(|notice| notice.write(tx))?;
+    Ok(notices.iter().map(Option::is_some).collect())
+}
+
+const RECORD_NETWORK: &str = "INSERT INTO employee_network (corp_id, employee_key, network, seen_at)
+    VALUES ($1, $2, $3, $4) ON CONFLICT (corp_id, employee_key, network) DO UPDATE SET seen_at = excluded.seen_at";
+
+/// The notice of a sign-in from a network that the employee last signed in from at this time, if it is due.
+fn notice<'a>(tx: &Tx<'_>, new: &'a NewSession, seen: Option<Timestamp>) -> Result<Option<&'a Notice>> {
+    let (employee, network, now) = (&new.session.employee, &new.network, new.session.created_at);
     let is_new = seen.is_none_or(|seen| now >= seen + NETWORK_RETENTION);
+    let Some(notice) = network.notice.as_ref().filter(|_| is_new) else { return Ok(None) };
     // An employee who signed in before networks were recorded is not notified of the first one: otherwise all of them would be.
     let any = "SELECT 1 FROM employee_network WHERE corp_id = $1 AND employee_key = $2 LIMIT 1";
-    let compared = is_new && tx.exists(any, &args![corp, id])?;
-    let tells = compared || (is_new && network.notify_on_first_sign_in && is_first_sign_in(tx, employee)?);
-    let text = "INSERT INTO employee_network (corp_id, employee_key, network, seen_at) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (corp_id, employee_key, network) DO UPDATE SET seen_at = excluded.seen_at";
-    tx.execute(text, &args![corp, id, name, now])?;
-    let Some(notice) = network.notice.as_ref().filter(|_| tells) else { return Ok(false) };
-    notice.write(tx)?;
-    Ok(true)
+    let is_due = tx.exists(any, &args![employee.corp(), employee.id()])?
+        || (network.notify_on_first_sign_in && is_first_sign_in(tx, employee)?);
+    Ok(is_due.then_some(notice))
 }
 
 fn is_first_sign_in(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool> {

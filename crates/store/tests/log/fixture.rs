@@ -9,7 +9,7 @@ use deskpass_core::{
 };
 use deskpass_store::{
     AuditEvent, ChainKeys, ChangeAuthor, KeySwitch, Location, LogEntry, LogFault, LogFaultKind, LogVerdict,
-    LogVerification, Mode, NewEmployee, Receipt, Store, VerifyError, verify_log,
+    LogVerification, Mode, NewEmployee, PostgresSettings, Receipt, Store, VerifyError, verify_log,
 };
 use rusqlite::types::ValueRef;
 use tempfile::TempDir;
@@ -40,7 +40,11 @@ impl Fixture {
     }
 
     pub(crate) async fn scaled_out() -> Self {
-        let location = Location::Postgres(stores::settings(stores::schema().await));
+        Self::scaled_out_with(stores::settings(stores::schema().await)).await
+    }
+
+    pub(crate) async fn scaled_out_with(settings: PostgresSettings) -> Self {
+        let location = Location::Postgres(settings);
         let nodes = vec![open(&location).await, open(&location).await];
         Self { nodes, location, ids: AtomicU64::new(0), _directory: tempfile::tempdir().unwrap() }
     }

@@ -234,6 +234,9 @@ impl PostgresConnection {
     /// Runs statements in their order. All of them are sent before the first result is read: one round trip in all. After one that
     /// failed, the server runs no other of the transaction.
     pub(crate) fn execute_all(&self, statements: &[(&str, Vec<SqlValue<'_>>)]) -> Result<Vec<usize>> {
+        if statements.is_empty() {
+            return Ok(Vec::new());
+        }
         let changed = self.wait(async {
             let mut prepared = Vec::with_capacity(statements.len());
             for (text, _) in statements {
@@ -278,18 +281,21 @@ impl PostgresConnection {
         Sql::Postgres(self).rows(text, values, read)
     }
 
-    /// Runs a query for each value of `$1`. All of them are sent before the first result is read: one round trip in all.
-    pub(crate) fn rows_for_each<T>(
+    /// Runs a query for each of several lists of values. All of them are sent before the first result is read: one round trip in all.
+    pub(crate) fn rows_for_each<'v, T>(
         &self,
         text: &str,
-        values: &[SqlValue<'_>],
+        values: &[impl AsRef<[SqlValue<'v>]>],
         mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<Vec<T>>> {
+        if values.is_empty() {
+            return Ok(Vec::new());
+        }
         let results = self.wait(async {
             let statement = &self.statement(text).await?;
-            let queries = values.iter().map(|value| async move {
-                let value: &(dyn ToSql + Sync) = value;
-                self.client.query(statement, &[value]).await
+            let queries = values.iter().map(|values| async move {
+                let values: Vec<_> = values.as_ref().iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+                self.client.query(statement, &values).await
             });
             try_join_all(queries).await
         })?;

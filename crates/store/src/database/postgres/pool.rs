@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::address::PostgresAddress;
 use super::connection::{ConnectionHealth, PostgresConnection};
@@ -22,8 +22,20 @@ const MAX_ATTEMPTS: usize = 4;
 pub(super) enum WorkError {
     /// The transaction was rolled back.
     RolledBack(StoreError),
+    /// It was rolled back, and is not tried again.
+    GivenUp(StoreError),
     /// The commit may have succeeded.
     CommitUnknown(StoreError),
+}
+
+impl WorkError {
+    /// The error of a group, on a connection in this state: after a conflict its members try again, each by itself.
+    pub(super) fn of_group(self, health: ConnectionHealth) -> Self {
+        match self {
+            Self::RolledBack(error) if health == ConnectionHealth::Conflict => Self::GivenUp(error),
+            other => other,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -87,11 +99,21 @@ impl Pool {
         wanted_for: AccessMode,
         work: impl Fn(&PostgresConnection) -> Result<(), WorkError> + Send + 'static,
     ) -> Result<()> {
-        let deadline = Instant::now() + self.timeout;
+        self.run_since(wanted_for, Instant::now(), work).await
+    }
+
+    /// Does the same for work that has waited since then: that counts towards its timeout.
+    pub(super) async fn run_since(
+        self: &Arc<Self>,
+        wanted_for: AccessMode,
+        since: Instant,
+        work: impl Fn(&PostgresConnection) -> Result<(), WorkError> + Send + 'static,
+    ) -> Result<()> {
+        let deadline = since + self.timeout;
         let busy = |_| StoreError::new(StoreErrorKind::Overloaded, "every connection to the database is busy");
         let waiting = WaitingUse::new(&self.waiting);
         // The rest is left for the work itself.
-        let permits = timeout(self.timeout * 3 / 4, self.acquire(wanted_for)).await.map_err(busy)?;
+        let permits = timeout_at(since + self.timeout * 3 / 4, self.acquire(wanted_for)).await.map_err(busy)?;
         drop(waiting);
         let (permits, pool) = (permits.map_err(|error| StoreError::unavailable(&error))?, Arc::clone(self));
         let job = tokio::task::spawn_blocking(move || {
@@ -145,7 +167,7 @@ impl Pool {
             match outcome {
                 Ok(()) => return Ok(()),
                 Err(WorkError::RolledBack(_)) if retryable && tries < MAX_ATTEMPTS && Instant::now() < deadline => {}
-                Err(WorkError::RolledBack(error)) => return Err(error),
+                Err(WorkError::RolledBack(error) | WorkError::GivenUp(error)) => return Err(error),
                 Err(WorkError::CommitUnknown(error)) => return Err(error.with_unknown_outcome()),
             }
         }

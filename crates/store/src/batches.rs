@@ -1,0 +1,243 @@
+//! Requests that share a use of the database, as transactions of SQLite share a commit.
+//!
+//! A use of the database costs a permit, a thread and two wake-ups: more than a read itself. As long as there are few requests, each has a
+//! use of its own. Requests that find all runners busy wait, and share the next use.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout};
+
+use crate::if_cached::leave_cache;
+use crate::{Result, StoreError, StoreErrorKind};
+
+/// How much longer the caller waits, so that the error of the use itself arrives.
+const TIMEOUT_GRACE: Duration = Duration::from_millis(200);
+
+/// The limits of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchLimits {
+    /// How many uses of the database run at once.
+    pub(crate) runners: usize,
+    /// The most requests that share a use.
+    pub(crate) size: usize,
+}
+
+/// A queue of requests of type `K`, each of which has a result of type `T`.
+pub(crate) struct Batches<K, T> {
+    queue: Mutex<Queue<K, T>>,
+    limits: BatchLimits,
+}
+
+struct Queue<K, T> {
+    waiting: VecDeque<WaitingRequest<K, T>>,
+    runners: usize,
+}
+
+struct WaitingRequest<K, T> {
+    request: K,
+    since: Instant,
+    result: oneshot::Sender<Result<T>>,
+}
+
+impl<K: Send + 'static, T: Send + 'static> Batches<K, T> {
+    /// Runs `request`, alone or together with others, within `limit`. `run` returns a result for each request, in order; if it fails, all
+    /// of them have failed. It runs to its end even when the caller stops waiting. An error of kind `Overloaded` that is not of `run`
+    /// says that it was not run; after any other, it may have been.
+    pub(crate) async fn run<R>(
+        self: &Arc<Self>,
+        request: K,
+        limit: Duration,
+        run: impl Fn(Vec<K>) -> R + Send + Sync + 'static,
+    ) -> Result<T>
+    where
+        R: Future<Output = Result<Vec<Result<T>>>> + Send + 'static,
+    {
+        leave_cache().await;
+        let (result, found) = oneshot::channel();
+        if let Some(runner) = self.add(WaitingRequest { request, since: Instant::now(), result }) {
+            // A task of its own, because other requests wait for its results, too. Some of the time is left for the use itself.
+            drop(tokio::spawn(runner.run(limit * 3 / 4, run)));
+        }
+        let found = timeout(limit + TIMEOUT_GRACE, found).await.map_err(|_| StoreError::timed_out())?;
+        found.map_err(|_| StoreError::unavailable(&"the request was not run to its end"))?
+    }
+
+    /// Adds a request to the queue; returns a runner for it, unless enough of them run.
+    fn add(self: &Arc<Self>, request: WaitingRequest<K, T>) -> Option<Runner<K, T>> {
+        let mut queue = self.queue();
+        queue.waiting.push_back(request);
+        if queue.runners >= self.limits.runners {
+            return None;
+        }
+        queue.runners += 1;
+        Some(Runner { batches: Arc::clone(self), has_ended: false })
+    }
+}
+
+impl<K, T> Batches<K, T> {
+    pub(crate) fn new(limits: BatchLimits) -> Self {
+        Self { queue: Mutex::new(Queue { waiting: VecDeque::new(), runners: 0 }), limits }
+    }
+
+    /// The number of requests that wait for a runner.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue().waiting.len()
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue<K, T>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K, T> fmt::Debug for Batches<K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batches").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// Runs batches until the queue is empty.
+struct Runner<K, T> {
+    batches: Arc<Batches<K, T>>,
+    has_ended: bool,
+}
+
+impl<K, T> Runner<K, T> {
+    /// Runs what has not waited for longer than `max_wait`, and refuses the rest.
+    async fn run<R: Future<Output = Result<Vec<Result<T>>>>>(mut self, max_wait: Duration, run: impl Fn(Vec<K>) -> R) {
+        let mut batch = self.next_batch();
+        while let Some(requests) = batch {
+            let (late, requests): (Vec<_>, Vec<_>) =
+                requests.into_iter().partition(|waiting| waiting.since.elapsed() >= max_wait);
+            answer(late.into_iter().map(|waiting| waiting.result).collect(), Err(busy()));
+            let (requests, waiting): (Vec<_>, Vec<_>) =
+                requests.into_iter().map(|waiting| (waiting.request, waiting.result)).unzip();
+            let results = if requests.is_empty() { Ok(Vec::new()) } else { run(requests).await };
+            batch = self.next_batch();
+            if batch.is_none() {
+                // It may hold the database, which a caller who has the result expects to be free.
+                drop(run);
+                return answer(waiting, results);
+            }
+            answer(waiting, results);
+        }
+    }
+
+    /// Takes requests from the queue: a share of them, so that a slow disk delays few, and the other runners have something to do.
+    fn next_batch(&mut self) -> Option<Vec<WaitingRequest<K, T>>> {
+        let BatchLimits { runners, size } = self.batches.limits;
+        let mut queue = self.batches.queue();
+        let size = queue.waiting.len().div_ceil(runners).min(size);
+        if size == 0 {
+            // Under the same lock: a request that is added now gets another runner.
+            queue.runners -= 1;
+            self.has_ended = true;
+            return None;
+        }
+        Some(queue.waiting.drain(..size).collect())
+    }
+}
+
+impl<K, T> Drop for Runner<K, T> {
+    fn drop(&mut self) {
+        // The runtime ended before the task did.
+        if !self.has_ended {
+            self.batches.queue().runners -= 1;
+        }
+    }
+}
+
+fn busy() -> StoreError {
+    StoreError::new(StoreErrorKind::Overloaded, "too many requests wait for the database")
+}
+
+/// Passes the results on, as far as the requests still wait for them.
+fn answer<T>(waiting: Vec<oneshot::Sender<Result<T>>>, results: Result<Vec<Result<T>>>) {
+    match results {
+        Ok(results) => waiting.into_iter().zip(results).for_each(|(to, result)| drop(to.send(result))),
+        Err(error) => waiting.into_iter().for_each(|to| drop(to.send(Err(error.clone())))),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    type Numbers = Batches<usize, usize>;
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    const RUNNERS: usize = 4;
+
+    fn numbers() -> Arc<Numbers> {
+        Arc::new(Numbers::new(BatchLimits { runners: RUNNERS, size: 32 }))
+    }
+
+    /// Doubles numbers; 13 fails alone, and 99 makes its whole batch fail.
+    fn doubled(keys: &[usize]) -> Result<Vec<Result<usize>>> {
+        let fails = |what: &str| StoreError::unavailable(&what);
+        if keys.contains(&99) {
+            return Err(fails("all"));
+        }
+        Ok(keys.iter().map(|key| if *key == 13 { Err(fails("one")) } else { Ok(key * 2) }).collect())
+    }
+
+    #[tokio::test]
+    async fn requests_that_wait_share_the_next_use_and_each_gets_its_own_result() {
+        let (reads, sizes) = (numbers(), Arc::new(Mutex::new(Vec::new())));
+        let double = |key| {
+            let sizes = Arc::clone(&sizes);
+            reads.run(key, LIMIT, move |keys| {
+                sizes.lock().unwrap().push(keys.len());
+                async move { doubled(&keys) }
+            })
+        };
+        let results = join_all((0..64).map(double)).await;
+        for (key, result) in results.iter().enumerate() {
+            assert_eq!(result.as_ref().ok(), (key != 13).then_some(&(key * 2)), "{key}");
+        }
+        let sizes = sizes.lock().unwrap().clone();
+        // On one thread, all requests wait before the first runner runs.
+        assert!(sizes.starts_with(&[16]) && sizes.iter().sum::<usize>() == 64, "{sizes:?}");
+    }
+
+    #[tokio::test]
+    async fn a_failed_use_fails_its_requests_and_no_later_one() {
+        let reads = numbers();
+        let double = |key| reads.run(key, LIMIT, |keys| async move { doubled(&keys) });
+        assert_eq!(double(99).await.unwrap_err().to_string(), "all");
+        assert_eq!(double(4).await.unwrap(), 8);
+    }
+
+    #[test]
+    fn a_runner_that_was_dropped_makes_room_for_another() {
+        let reads = numbers();
+        for request in 0..=2 * RUNNERS {
+            let (result, _) = oneshot::channel();
+            assert!(reads.add(WaitingRequest { request, since: Instant::now(), result }).is_some());
+        }
+    }
+
+    #[tokio::test]
+    async fn requests_whose_caller_has_left_are_no_obstacle() {
+        let reads = numbers();
+        let read = |key| reads.run(key, LIMIT, |keys| async move { doubled(&keys) });
+        // Polled once, so that it waits.
+        assert!(futures_util::FutureExt::now_or_never(read(1)).is_none());
+        assert_eq!(read(2).await.unwrap(), 4);
+    }
+
+    #[tokio::test]
+    async fn a_request_that_has_waited_for_too_long_is_refused() {
+        let reads = numbers();
+        let read = |limit| reads.run(1, limit, |keys| async move { doubled(&keys) });
+        assert_eq!(read(Duration::ZERO).await.unwrap_err().kind(), StoreErrorKind::Overloaded);
+        assert_eq!(read(LIMIT).await.unwrap(), 2);
+    }
+}

@@ -1,0 +1,178 @@
+//! Sign-ins that share a transaction on PostgreSQL. Tests on one thread: all sign-ins wait before the first group is formed.
+
+use std::time::Duration;
+
+use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, PlatformVouching, Role, Session};
+use deskpass_store::{
+    BeginOutcome, LogEntry, NewSession, Notice, NoticeSubject, PostgresSettings, Precondition, SignInNetwork,
+};
+use futures_util::future::{Either, join_all, select};
+use tokio_postgres::NoTls;
+
+use crate::log::fixture::{Fixture, at};
+use crate::stores;
+
+const NETWORK: &str = "192.0.2.0/24";
+
+fn token(name: &str) -> Digest {
+    Digest::of(&[name.as_bytes()])
+}
+
+/// A sign-in of an employee, who gets a notice about a new network, and whose earlier sessions end.
+fn sign_in(fixture: &Fixture, who: &str, network: &str) -> NewSession {
+    let employee = EmployeeKey::from_parts("ww", who);
+    let session = Session {
+        employee: employee.clone(),
+        current_role: Role::User,
+        method: LoginMethod::Qrcode,
+        source: LoginSource::H5,
+        vouched: PlatformVouching::Directly,
+        default_role: None,
+        created_at: at(1_000),
+        expires_at: at(3_600_000),
+    };
+    let notice = Notice {
+        id: format!("notice of {who}"),
+        employee: employee.clone(),
+        subject: NoticeSubject::NewNetwork,
+        address: "192.0.2.1".to_owned(),
+        user_agent: String::new(),
+        at: at(1_000),
+        about: None,
+        tries: 0,
+    };
+    NewSession {
+        digest: token(who),
+        session,
+        default_role_from_record: false,
+        precondition: Precondition::None,
+        at_most: Some(1),
+        deny_until: at(3_600_000),
+        network: SignInNetwork { name: network.to_owned(), notice: Some(notice), notify_on_first_sign_in: false },
+        entry: LogEntry { about: employee, ..fixture.entry(1_000) },
+    }
+}
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("person{number:02}")).collect()
+}
+
+async fn employ(fixture: &Fixture, count: usize) -> Vec<String> {
+    let people = names(count);
+    for who in &people {
+        fixture.employ("ww", who, "desk").await;
+    }
+    people
+}
+
+/// Employs people of five kinds: one who was never here, one who is disabled, one with a session, one whose token was ended, and one who
+/// signed in from another network.
+async fn employ_all_kinds(fixture: &Fixture) -> Vec<String> {
+    let people = employ(fixture, 20).await;
+    for (number, who) in people.iter().enumerate() {
+        let (old, new) = (token(&format!("old {who}")).to_text(), token(who).to_text());
+        let prepared = match number % 5 {
+            1 => format!("UPDATE employee SET disabled_at = 1 WHERE employee_key = '{who}'"),
+            2 => format!(
+                "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)
+                 VALUES ('{old}', 'ww', '{who}', 3, 'bind', 'h5', 1, 2)"
+            ),
+            3 => format!("INSERT INTO denied_token (digest, reason, until) VALUES ('{new}', 'kicked', 1)"),
+            4 => format!("INSERT INTO employee_network (corp_id, employee_key, network, seen_at) VALUES ('ww', '{who}', '10.0.0.0/8', 1)"),
+            _ => continue,
+        };
+        fixture.sql(&prepared).await;
+    }
+    people
+}
+
+/// What sign-ins leave behind, except for the chains of the log.
+async fn effects(fixture: &Fixture) -> Vec<Vec<Vec<Option<String>>>> {
+    let mut tables = Vec::new();
+    for text in [
+        "SELECT digest, employee_key, created_at, ip_address, user_agent, proven FROM session",
+        "SELECT digest, reason FROM denied_token",
+        "SELECT employee_key, network, seen_at FROM employee_network",
+        "SELECT employee_key, last_login_at, last_login_ip, watched FROM employee",
+        "SELECT id, event, employee_key, login_method, reference FROM login_log",
+        "SELECT id, employee_key, due_at FROM notice",
+    ] {
+        let mut rows = fixture.sql(text).await;
+        rows.sort();
+        tables.push(rows);
+    }
+    tables
+}
+
+#[tokio::test]
+async fn sign_ins_in_groups_have_the_effects_that_they_have_one_by_one() {
+    let (grouped, single) = (Fixture::scaled_out().await, Fixture::embedded().await);
+    let people = employ_all_kinds(&grouped).await;
+    employ_all_kinds(&single).await;
+    // The second time, those who signed in have a session with the same token.
+    for round in 0..2 {
+        let begin = |who: &String| grouped.store().begin_session(sign_in(&grouped, who, NETWORK));
+        let outcomes: Vec<_> = join_all(people.iter().map(begin)).await.into_iter().map(Result::unwrap).collect();
+        for (who, outcome) in people.iter().zip(outcomes) {
+            let alone = single.store().begin_session(sign_in(&single, who, NETWORK)).await.unwrap();
+            assert_eq!(outcome, alone, "{who}, round {round}");
+        }
+        assert_eq!(effects(&grouped).await, effects(&single).await, "round {round}");
+    }
+    let begun = grouped.sql("SELECT count(*), count(DISTINCT xmin::text) FROM session").await.remove(0);
+    let [begun, transactions] = [0, 1].map(|column| begun[column].as_ref().unwrap().parse::<usize>().unwrap());
+    assert!(begun == 12 && transactions < 7, "{begun} sessions began in {transactions} transactions");
+    for fixture in [&grouped, &single] {
+        let verdict = fixture.verify().await;
+        assert_eq!((verdict.rows, verdict.fitting, verdict.faults.len()), (12, 12, 0), "{verdict:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_sign_in_that_fails_fails_alone() {
+    let fixture = Fixture::scaled_out().await;
+    let people = employ(&fixture, 8).await;
+    // PostgreSQL accepts no text with this character.
+    let network = |number: usize| if number == 1 { "\0" } else { NETWORK };
+    let begin = |number: usize| fixture.store().begin_session(sign_in(&fixture, &people[number], network(number)));
+    let outcomes = join_all((0..people.len()).map(begin)).await;
+    for (number, outcome) in outcomes.into_iter().enumerate() {
+        assert_eq!(outcome.ok(), (number != 1).then_some(BeginOutcome::Begun), "{number}");
+    }
+    let verdict = fixture.verify().await;
+    assert_eq!((verdict.rows, verdict.faults.len()), (7, 0), "{verdict:?}");
+}
+
+#[tokio::test]
+async fn of_sign_ins_of_one_employee_at_once_the_last_one_has_the_only_session() {
+    let fixture = Fixture::scaled_out().await;
+    let who = employ(&fixture, 1).await.remove(0);
+    let begin = |number: usize| {
+        let digest = token(&format!("token {number}"));
+        fixture.store().begin_session(NewSession { digest, ..sign_in(&fixture, &who, NETWORK) })
+    };
+    let outcomes = join_all((0..4).map(begin)).await;
+    assert!(outcomes.into_iter().all(|outcome| outcome.unwrap() == BeginOutcome::Begun));
+    let ended = fixture.sql("SELECT (SELECT count(*) FROM session), (SELECT count(*) FROM denied_token)").await;
+    assert_eq!(ended, [[Some("1".to_owned()), Some("3".to_owned())]]);
+}
+
+#[tokio::test]
+async fn a_sign_in_that_waits_for_its_employee_holds_up_no_other() {
+    let settings = stores::settings(stores::schema().await);
+    let (url, timeout) = (settings.url.clone(), Duration::from_secs(8));
+    let fixture = Fixture::scaled_out_with(PostgresSettings { timeout, ..settings }).await;
+    let people = employ(&fixture, 6).await;
+    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute("BEGIN; UPDATE employee SET name = name WHERE employee_key = 'person00'").await.unwrap();
+    let begin = |who: &String| fixture.store().begin_session(sign_in(&fixture, who, NETWORK));
+    let (first, others) = (Box::pin(begin(&people[0])), join_all(people[1..].iter().map(begin)));
+    // The first is in a group with the next ones.
+    let Either::Right((outcomes, first)) = select(first, Box::pin(others)).await else {
+        panic!("a sign-in did not wait for its employee");
+    };
+    assert!(outcomes.into_iter().all(|outcome| outcome.unwrap() == BeginOutcome::Begun));
+    client.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(first.await.unwrap(), BeginOutcome::Begun);
+}
