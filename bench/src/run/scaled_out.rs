@@ -7,7 +7,7 @@ use crate::backends::{Backends, SharedBackend};
 use crate::comparison::Comparison;
 use crate::error::BenchError;
 use crate::load::Load;
-use crate::plan::{MISS_RATIO, SESSIONS_EACH, SHARED_RATIO, SIGN_IN_EMPLOYEES, TWO_NODES_COST};
+use crate::plan::{MISS_RATIO, SESSIONS_EACH, SHARED_RATIO, SHARED_SIGN_IN_RATIO, SIGN_IN_EMPLOYEES, TWO_NODES_COST};
 use crate::postgres_baseline::{Digests, PostgresBaseline, Work};
 use crate::progress::grouped;
 use crate::requests::{Requests, WordList};
@@ -133,8 +133,8 @@ impl Run<'_> {
         let mut alone = PostgresBaseline::open(&apart, NODE_CONNECTIONS * 2, Work::SignIns).await?;
         for (name, nodes) in [("one node", vec![&one]), ("two nodes", vec![&one, &other])] {
             let load = Load::new(Arc::new(Requests::bind(seed::employees(SIGN_IN_EMPLOYEES).drawn(DRAWS))));
-            let (plan, comparison) =
-                (self.plan, Comparison::new(format!("sign-ins (bind), {name}"), "PostgreSQL alone", None));
+            let (plan, name) = (self.plan, format!("sign-ins (bind), {name}"));
+            let comparison = Comparison::new(name, "PostgreSQL alone", Some(SHARED_SIGN_IN_RATIO));
             let (ours, theirs) = (
                 async || load.round(&nodes, plan.round).await,
                 async || alone.round(plan.round, NODE_CONNECTIONS * nodes.len()).await,
