@@ -2,6 +2,7 @@
 
 mod backends;
 mod bare_handler;
+mod bare_hyper;
 mod comparison;
 mod connection;
 mod derived_seed;
@@ -83,6 +84,9 @@ enum Part {
     /// Run the baseline handler, in its own process.
     #[command(hide = true)]
     Bare,
+    /// Run hyper alone, in its own process.
+    #[command(hide = true)]
+    BareHyper,
 }
 
 const RESULTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
@@ -91,6 +95,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.part {
         Some(Part::Bare) => bare_handler::serve(),
+        Some(Part::BareHyper) => bare_hyper::serve(),
         Some(Part::Embedded) => bench(cli.quick, &[Group::Embedded]),
         Some(Part::ScaledOut) => bench(cli.quick, &[Group::ScaledOut]),
         Some(Part::Sockets) => bench(cli.quick, &[Group::Sockets]),

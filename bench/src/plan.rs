@@ -173,7 +173,7 @@ impl Plan {
             quick: false,
             rounds: 9,
             round: Duration::from_secs(2),
-            small: Size { sessions: 100_000, ratio: 0.85 },
+            small: Size { sessions: 100_000, ratio: 1.0 },
             large: Size { sessions: 1_000_000, ratio: 0.80 },
             stored: 10_000_000,
             starts: 5,

@@ -13,6 +13,7 @@ mod scale;
 mod scaled_out;
 mod sockets;
 mod ten_nodes;
+mod two_baselines;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -94,7 +95,7 @@ impl Run<'_> {
         let server = Server::deskpass(&self.workspace, &store.directory)?;
         self.report.version = version(&server).await?;
         self.fill(&server, &store.tokens).await?;
-        self.checks([Some(size.ratio); 2], &server, &store.tokens).await?;
+        self.checks_beside_hyper(size.ratio, &server, &store.tokens).await?;
         server.stop()?;
         self.embedded_misses(&store).await
     }
