@@ -9,6 +9,7 @@ mod oidc_logout;
 mod people;
 mod qr;
 mod qr_memory;
+mod rush;
 mod scale;
 mod scaled_out;
 mod sockets;
@@ -70,6 +71,7 @@ pub(crate) async fn run(plan: &Plan, group: Group) -> Result<Report, BenchError>
         Group::Sockets => run.sockets().await?,
         Group::Oidc => run.oidc().await?,
         Group::People => run.people().await?,
+        Group::Rush => run.rush().await?,
         Group::Cache => run.cache().await?,
         Group::Scale => run.scale().await?,
     }
