@@ -9,7 +9,7 @@ struct Document<'a> {
 }
 
 /// Every document that exists in English and in Chinese.
-const PAIRS: [[Document<'static>; 2]; 11] = [
+const PAIRS: [[Document<'static>; 2]; 12] = [
     [
         Document { path: "README.md", text: include_str!("../README.md") },
         Document { path: "README.zh-CN.md", text: include_str!("../README.zh-CN.md") },
@@ -25,6 +25,10 @@ const PAIRS: [[Document<'static>; 2]; 11] = [
     [
         Document { path: "docs/operations.md", text: include_str!("../docs/operations.md") },
         Document { path: "docs/zh/operations.md", text: include_str!("../docs/zh/operations.md") },
+    ],
+    [
+        Document { path: "docs/capacity.md", text: include_str!("../docs/capacity.md") },
+        Document { path: "docs/zh/capacity.md", text: include_str!("../docs/zh/capacity.md") },
     ],
     [
         Document { path: "docs/integrations/README.md", text: include_str!("../docs/integrations/README.md") },

@@ -52,15 +52,17 @@ impl ResponseTemplate {
     }
 }
 
+/// A response that is ready to be sent.
 #[derive(Debug)]
-struct CannedResponse {
+pub(crate) struct CannedResponse {
     headers: HeaderMap,
     body: Bytes,
 }
 
 impl CannedResponse {
-    fn answer(&self) -> Response<Body> {
-        let mut response = Response::new(Body::from(self.body.clone()));
+    /// The response, with the type of body that the library needs.
+    pub(crate) fn answer<B: From<Bytes>>(&self) -> Response<B> {
+        let mut response = Response::new(B::from(self.body.clone()));
         *response.headers_mut() = self.headers.clone();
         response
     }
@@ -68,17 +70,34 @@ impl CannedResponse {
 
 /// The responses, shared by all handlers.
 #[derive(Clone, Copy, Debug)]
-struct CannedResponses {
-    verify: &'static CannedResponse,
-    me: &'static CannedResponse,
+pub(crate) struct CannedResponses {
+    pub(crate) verify: &'static CannedResponse,
+    pub(crate) me: &'static CannedResponse,
     status: &'static CannedResponse,
     qrcode: &'static CannedResponse,
     userinfo: &'static CannedResponse,
 }
 
+impl CannedResponses {
+    /// Reads the responses from standard input.
+    pub(crate) fn read() -> Result<Self, BenchError> {
+        let mut line = String::new();
+        std::io::stdin().lock().read_line(&mut line)?;
+        let ResponseTemplates { verify, me, status, qrcode, userinfo } = serde_json::from_str(&line)?;
+        Ok(Self {
+            verify: verify.ready()?,
+            me: me.ready()?,
+            status: status.ready()?,
+            qrcode: qrcode.ready()?,
+            userinfo: userinfo.ready()?,
+        })
+    }
+}
+
+/// The body of a request to verify.
 #[derive(Debug, Deserialize)]
-struct Verify {
-    token: String,
+pub(crate) struct Verify {
+    pub(crate) token: String,
 }
 
 async fn verify(State(table): State<CannedResponses>, Json(ask): Json<Verify>) -> Result<Response<Body>, StatusCode> {
@@ -86,15 +105,19 @@ async fn verify(State(table): State<CannedResponses>, Json(ask): Json<Verify>) -
 }
 
 async fn me(State(table): State<CannedResponses>, request: Request) -> Result<Response<Body>, StatusCode> {
-    with_token(&request, table.me)
+    with_token(request.headers(), table.me)
 }
 
 async fn userinfo(State(table): State<CannedResponses>, request: Request) -> Result<Response<Body>, StatusCode> {
-    with_token(&request, table.userinfo)
+    with_token(request.headers(), table.userinfo)
 }
 
-fn with_token(request: &Request, canned: &CannedResponse) -> Result<Response<Body>, StatusCode> {
-    let token = request.headers().get(AUTHORIZATION).and_then(|header| header.to_str().ok()?.strip_prefix("Bearer "));
+/// The response to a request with a token in its header.
+pub(crate) fn with_token<B: From<Bytes>>(
+    headers: &HeaderMap,
+    canned: &CannedResponse,
+) -> Result<Response<B>, StatusCode> {
+    let token = headers.get(AUTHORIZATION).and_then(|header| header.to_str().ok()?.strip_prefix("Bearer "));
     if token.is_none() { Err(StatusCode::UNAUTHORIZED) } else { Ok(canned.answer()) }
 }
 
@@ -110,16 +133,7 @@ async fn qrcode(State(table): State<CannedResponses>) -> Response<Body> {
 
 /// Reads the responses from standard input and serves them until it is closed.
 pub(crate) fn serve() -> Result<(), BenchError> {
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    let ResponseTemplates { verify, me, status, qrcode, userinfo } = serde_json::from_str(&line)?;
-    let table = CannedResponses {
-        verify: verify.ready()?,
-        me: me.ready()?,
-        status: status.ready()?,
-        qrcode: qrcode.ready()?,
-        userinfo: userinfo.ready()?,
-    };
+    let table = CannedResponses::read()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(listen(table))
 }
@@ -133,10 +147,14 @@ async fn listen(table: CannedResponses) -> Result<(), BenchError> {
         .route(USERINFO, get(userinfo));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("the bare handler is ready at http://{}", listener.local_addr()?);
-    // The parent process holds the other end: when the parent exits, this process exits too.
-    let alone = tokio::task::spawn_blocking(|| std::io::stdin().lock().read_to_end(&mut Vec::new()));
     tokio::select! {
         served = axum::serve(listener, routes.with_state(table)) => Ok(served?),
-        _ = alone => Ok(()),
+        () = parent_exited() => Ok(()),
     }
+}
+
+/// Completes when the parent process has exited, which holds the other end of standard input: then this process exits too.
+pub(crate) async fn parent_exited() {
+    let closed = tokio::task::spawn_blocking(|| std::io::stdin().lock().read_to_end(&mut Vec::new()));
+    drop(closed.await);
 }

@@ -35,12 +35,17 @@ impl Comparison {
             let (our, their) = (ours().await?, theirs().await?);
             // The first round is a warm-up.
             if round > 0 {
-                self.ours.push(our);
-                self.theirs.push(their);
+                self.add(our, their);
                 progress.at("round", round, plan.rounds);
             }
         }
         Ok(self)
+    }
+
+    /// Adds a round of both sides.
+    pub(crate) fn add(&mut self, our: Round, their: Round) {
+        self.ours.push(our);
+        self.theirs.push(their);
     }
 
     /// The service's throughput relative to the baseline: the ratio of the medians.

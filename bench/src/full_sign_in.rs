@@ -9,7 +9,9 @@ use tokio::time::timeout;
 use crate::connection::Connection;
 use crate::error::BenchError;
 use crate::requests::{Requests, WordList, get, post_json_anonymously};
-use crate::scan::{QrCode, scan};
+use crate::scan::{OWNER, QrCode, collect_token, scan};
+use crate::stats::now;
+use crate::step_times::{Step, StepTimes};
 
 /// The requests of a sign-in.
 pub(crate) const REQUESTS: usize = 14;
@@ -23,6 +25,13 @@ pub(crate) struct FullSignIn {
     address: SocketAddr,
     browser: Connection,
     phone: Connection,
+}
+
+/// A QR code on the screen, and the stream that tells the browser of its scan.
+#[derive(Debug)]
+pub(crate) struct ShownCode {
+    code: QrCode,
+    events: Connection,
 }
 
 impl FullSignIn {
@@ -40,37 +49,61 @@ impl FullSignIn {
     }
 
     async fn sign_in_and_out(&mut self) -> Result<(), BenchError> {
-        let Self { address, browser, phone } = self;
-        load_page(browser, "/").await?;
-        let code = QrCode::ask(browser).await?;
-        let mut events = Connection::open(*address).await?;
-        events.send(&get(&format!("/api/auth/scan/events?ticket={}", code.ticket))).await?;
-        events.read_until(br#""status":"waiting""#).await?;
-        confirm_on(phone, &code).await?;
-        events.read_until(br#""status":"confirmed""#).await?;
-        let answer = browser.exchange(&get(&format!("/api/auth/scan/status?ticket={}", code.ticket))).await?;
-        let state: Value = serde_json::from_slice(answer.body())?;
-        let token = state.pointer("/data/token").and_then(Value::as_str).ok_or_else(|| format!("no token: {state}"))?;
+        let mut times = StepTimes::default();
+        let shown = self.show_code(&mut times).await?;
+        let token = self.confirm(shown, OWNER, &mut times).await?;
         for requests in [Requests::me, Requests::verify, Requests::logout] {
-            ask(browser, &requests(WordList::one(token))).await?;
+            ask(&mut self.browser, &requests(WordList::one(&token))).await?;
         }
         Ok(())
     }
-}
 
-/// Scans a code, reads and confirms the sign-in, and asks for its outcome, without waiting for it: the browser collects the token after
-/// this returns.
-async fn confirm_on(phone: &mut Connection, code: &QrCode) -> Result<(), BenchError> {
-    let secret = scan(phone, &code.link).await?;
-    load_page(phone, "/scan/").await?;
-    for body in [json!({ "confirm": secret }), json!({ "confirm": secret, "shown": true })] {
-        post(phone, "/api/auth/scan/request", &body).await?;
+    /// Loads the page and its QR code, and begins to wait for the phone.
+    pub(crate) async fn show_code(&mut self, times: &mut StepTimes) -> Result<ShownCode, BenchError> {
+        let began = now();
+        load_page(&mut self.browser, "/").await?;
+        let loaded = times.finish(Step::Page, began);
+        let code = QrCode::ask(&mut self.browser).await?;
+        let mut events = Connection::open(self.address).await?;
+        events.send(&get(&format!("/api/auth/scan/events?ticket={}", code.ticket))).await?;
+        events.read_until(br#""status":"waiting""#).await?;
+        times.finish(Step::QrCode, loaded);
+        Ok(ShownCode { code, events })
     }
-    post(phone, "/api/auth/scan/confirm", &json!({ "confirm": secret })).await?;
-    post(phone, "/api/auth/scan/outcome", &json!({ "confirm": secret })).await
+
+    /// Scans the code with the phone of this user, who confirms; returns the token that the browser gets. The phone also asks for the
+    /// outcome, without waiting for it: the browser collects the token after that.
+    pub(crate) async fn confirm(
+        &mut self,
+        shown: ShownCode,
+        owner: &str,
+        times: &mut StepTimes,
+    ) -> Result<String, BenchError> {
+        let ShownCode { code, mut events } = shown;
+        let Self { browser, phone, .. } = self;
+        let began = now();
+        let secret = scan(phone, &code.link, owner).await?;
+        load_page(phone, "/scan/").await?;
+        for body in [json!({ "confirm": secret }), json!({ "confirm": secret, "shown": true })] {
+            post(phone, "/api/auth/scan/request", &body).await?;
+        }
+        let scanned = times.finish(Step::Scan, began);
+        for path in ["/api/auth/scan/confirm", "/api/auth/scan/outcome"] {
+            post(phone, path, &json!({ "confirm": secret })).await?;
+        }
+        events.read_until(br#""status":"confirmed""#).await?;
+        let token = collect_token(browser, &get(&format!("/api/auth/scan/status?ticket={}", code.ticket))).await?;
+        times.finish(Step::Confirm, scanned);
+        Ok(token)
+    }
+
+    /// The browser's connection, without the phone's.
+    pub(crate) fn into_browser(self) -> Connection {
+        self.browser
+    }
 }
 
-async fn load_page(connection: &mut Connection, path: &str) -> Result<(), BenchError> {
+pub(crate) async fn load_page(connection: &mut Connection, path: &str) -> Result<(), BenchError> {
     let answer = connection.exchange(&get(path)).await?;
     if answer.is_ok() { Ok(()) } else { Err(answer.text().into()) }
 }
@@ -81,7 +114,7 @@ async fn post(connection: &mut Connection, path: &str, body: &Value) -> Result<(
 }
 
 /// Sends the first of these requests.
-async fn ask(connection: &mut Connection, requests: &Requests) -> Result<(), BenchError> {
+pub(crate) async fn ask(connection: &mut Connection, requests: &Requests) -> Result<(), BenchError> {
     let mut request = Vec::new();
     requests.write(0, &mut request);
     let answer = connection.exchange(&request).await?;

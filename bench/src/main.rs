@@ -1,7 +1,9 @@
 //! Measures the performance targets of the service against minimal baselines and writes a report.
 
+mod arrivals;
 mod backends;
 mod bare_handler;
+mod bare_hyper;
 mod comparison;
 mod connection;
 mod derived_seed;
@@ -15,6 +17,7 @@ mod page;
 mod plan;
 mod postgres_baseline;
 mod progress;
+mod redirect_sign_in;
 mod report;
 mod requests;
 mod run;
@@ -27,6 +30,7 @@ mod socket;
 mod sqlite_baseline;
 mod sqlite_look_ups;
 mod stats;
+mod step_times;
 mod workspace;
 
 use std::process::ExitCode;
@@ -43,12 +47,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Measures deskpass and writes the figures to bench/RESULTS.md.
 ///
-/// A run takes about half an hour, 2 GiB of memory and 2 GiB of disk, and removes its files afterwards. It starts PostgreSQL
+/// A run takes about 40 minutes, 2 GiB of memory and 2 GiB of disk, and removes its files afterwards. It starts PostgreSQL
 /// and Redis itself; tools/services installs them. A missed target is reported and is not an error.
 #[derive(Debug, Parser)]
 #[command(
     disable_help_subcommand = true,
-    override_usage = "deskpass-bench [--quick] [embedded | scaled-out | sockets | oidc | people | cache | scale]",
+    override_usage = "deskpass-bench [--quick] [embedded | scaled-out | sockets | oidc | people | rush | cache | scale]",
     max_term_width = 100
 )]
 #[command(
@@ -74,6 +78,16 @@ enum Part {
     Oidc,
     /// Measure only people who leave, and the synchronisation; leaves the other sections of bench/RESULTS.md unchanged.
     People,
+    /// Measure only a morning on which all employees sign in within minutes, by QR code and in the messenger, each with a socket and checks
+    /// of the token; leaves the other sections of bench/RESULTS.md unchanged.
+    Rush {
+        /// The number of employees. Unless given, 10 000, with --quick 200.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        employees: Option<u32>,
+        /// The minutes within which all of them arrive. Unless given, 2, with --quick 4 seconds.
+        #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..=600))]
+        minutes: Option<u32>,
+    },
     /// Measure only ten million sessions of which a million fit into memory; takes ten minutes and 5 GB of disk; leaves the other sections
     /// of bench/RESULTS.md unchanged.
     Cache,
@@ -83,22 +97,30 @@ enum Part {
     /// Run the baseline handler, in its own process.
     #[command(hide = true)]
     Bare,
+    /// Run hyper alone, in its own process.
+    #[command(hide = true)]
+    BareHyper,
 }
 
 const RESULTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    let plan = if cli.quick { Plan::quick() } else { Plan::full() };
     let done = match cli.part {
         Some(Part::Bare) => bare_handler::serve(),
-        Some(Part::Embedded) => bench(cli.quick, &[Group::Embedded]),
-        Some(Part::ScaledOut) => bench(cli.quick, &[Group::ScaledOut]),
-        Some(Part::Sockets) => bench(cli.quick, &[Group::Sockets]),
-        Some(Part::Oidc) => bench(cli.quick, &[Group::Oidc]),
-        Some(Part::People) => bench(cli.quick, &[Group::People]),
-        Some(Part::Cache) => bench(cli.quick, &[Group::Cache]),
-        Some(Part::Scale) => bench(cli.quick, &[Group::Scale]),
-        None => bench(cli.quick, &Group::DEFAULT),
+        Some(Part::BareHyper) => bare_hyper::serve(),
+        Some(Part::Embedded) => bench(&plan, &[Group::Embedded]),
+        Some(Part::ScaledOut) => bench(&plan, &[Group::ScaledOut]),
+        Some(Part::Sockets) => bench(&plan, &[Group::Sockets]),
+        Some(Part::Oidc) => bench(&plan, &[Group::Oidc]),
+        Some(Part::People) => bench(&plan, &[Group::People]),
+        Some(Part::Rush { employees, minutes }) => {
+            bench(&Plan { rush: plan.rush.with(employees, minutes), ..plan }, &[Group::Rush])
+        }
+        Some(Part::Cache) => bench(&plan, &[Group::Cache]),
+        Some(Part::Scale) => bench(&plan, &[Group::Scale]),
+        None => bench(&plan, &Group::DEFAULT),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -109,17 +131,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn bench(quick: bool, groups: &[Group]) -> Result<(), BenchError> {
-    if cfg!(debug_assertions) && !quick {
+fn bench(plan: &Plan, groups: &[Group]) -> Result<(), BenchError> {
+    if cfg!(debug_assertions) && !plan.quick {
         return Err("a debug build measures nothing worth keeping; run it with `make bench`, or with --quick".into());
     }
-    let plan = if quick { Plan::quick() } else { Plan::full() };
     // One thread: the generator shares the machine with the measured servers and must use little of it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut reports = Vec::new();
     for group in groups {
-        reports.push(runtime.block_on(until_interrupted(&plan, *group))?);
-        if !quick {
+        reports.push(runtime.block_on(until_interrupted(plan, *group))?);
+        if !plan.quick {
             // Written after each group, so that a failure of the next group does not lose its results.
             let before = std::fs::read_to_string(RESULTS).unwrap_or_default();
             std::fs::write(RESULTS, page::with(&reports, &before))?;

@@ -17,6 +17,8 @@ pub(crate) enum Group {
     Oidc,
     /// People who leave, and the synchronisation with the platform's directory.
     People,
+    /// Many employees who sign in within a few minutes.
+    Rush,
     /// More sessions than fit into memory.
     Cache,
     /// A store with many millions of rows, and ten nodes.
@@ -24,11 +26,20 @@ pub(crate) enum Group {
 }
 
 impl Group {
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Embedded, Self::ScaledOut, Self::Sockets, Self::Oidc, Self::People, Self::Cache, Self::Scale];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Embedded,
+        Self::ScaledOut,
+        Self::Sockets,
+        Self::Oidc,
+        Self::People,
+        Self::Rush,
+        Self::Cache,
+        Self::Scale,
+    ];
 
     /// The groups that are measured unless one is named: the others take too long, and too much disk space.
-    pub(crate) const DEFAULT: [Self; 5] = [Self::Embedded, Self::ScaledOut, Self::Sockets, Self::Oidc, Self::People];
+    pub(crate) const DEFAULT: [Self; 6] =
+        [Self::Embedded, Self::ScaledOut, Self::Sockets, Self::Oidc, Self::People, Self::Rush];
 
     pub(crate) const fn title(self) -> &'static str {
         match self {
@@ -37,6 +48,7 @@ impl Group {
             Self::Sockets => "Sockets",
             Self::Oidc => "OpenID Connect",
             Self::People => "People who come and go",
+            Self::Rush => "The nine o'clock rush",
             Self::Cache => "More sessions than fit into memory",
             Self::Scale => "Large stores, and ten nodes",
         }
@@ -50,6 +62,7 @@ impl Group {
             Self::Sockets => 15,
             Self::Oidc => 6,
             Self::People => 10,
+            Self::Rush => 5,
             Self::Cache => 7,
             Self::Scale => 28,
         }
@@ -101,6 +114,28 @@ pub(crate) struct Plan {
     pub(crate) scale: ScaleLayout,
     pub(crate) calls: usize,
     pub(crate) observation: Duration,
+    pub(crate) rush: RushPlan,
+}
+
+/// The employees of a rush, and how fast they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RushPlan {
+    pub(crate) employees: usize,
+    /// The time within which all of them arrive.
+    pub(crate) period: Duration,
+    /// How long a QR code is on the screen before the phone scans it.
+    pub(crate) scan_delay: Duration,
+    /// The pause before each check of a token.
+    pub(crate) verify_interval: Duration,
+}
+
+impl RushPlan {
+    /// The same with another number of employees, and within other minutes, where they are given.
+    pub(crate) fn with(self, employees: Option<u32>, minutes: Option<u32>) -> Self {
+        let employees = employees.and_then(|count| usize::try_from(count).ok()).unwrap_or(self.employees);
+        let period = minutes.map_or(self.period, |minutes| Duration::from_mins(minutes.into()));
+        Self { employees, period, ..self }
+    }
 }
 
 /// A number of live sessions, and the target throughput relative to a bare handler.
@@ -174,7 +209,7 @@ impl Plan {
             quick: false,
             rounds: 9,
             round: Duration::from_secs(2),
-            small: Size { sessions: 100_000, ratio: 0.85 },
+            small: Size { sessions: 100_000, ratio: 1.0 },
             large: Size { sessions: 1_000_000, ratio: 0.80 },
             stored: 10_000_000,
             starts: 5,
@@ -200,6 +235,12 @@ impl Plan {
             scale: ScaleLayout::FULL,
             calls: 200,
             observation: Duration::from_secs(30),
+            rush: RushPlan {
+                employees: 10_000,
+                period: Duration::from_mins(2),
+                scan_delay: Duration::from_secs(3),
+                verify_interval: Duration::from_secs(1),
+            },
         }
     }
 
@@ -232,6 +273,12 @@ impl Plan {
             scale: ScaleLayout::QUICK,
             calls: 20,
             observation: Duration::from_secs(5),
+            rush: RushPlan {
+                employees: 200,
+                period: Duration::from_secs(4),
+                scan_delay: Duration::from_millis(200),
+                verify_interval: Duration::from_millis(100),
+            },
             ..full
         }
     }

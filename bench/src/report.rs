@@ -130,6 +130,7 @@ const fn notes(group: Group) -> &'static str {
         Group::Sockets => include_str!("report/sockets.md"),
         Group::Oidc => include_str!("report/oidc.md"),
         Group::People => include_str!("report/people.md"),
+        Group::Rush => include_str!("report/rush.md"),
         Group::Cache => include_str!("report/cache.md"),
         Group::Scale => include_str!("report/scale.md"),
     }

@@ -217,6 +217,11 @@ pub(crate) fn get_as(path: &str, token: &str) -> Vec<u8> {
     format!("{}Authorization: Bearer {token}\r\n\r\n", head("GET", path)).into()
 }
 
+/// A request with a cookie and without a body.
+pub(crate) fn get_with_cookie(path: &str, cookie: &str) -> Vec<u8> {
+    format!("{}Cookie: {cookie}\r\n\r\n", head("GET", path)).into()
+}
+
 fn head(method: &str, path: &str) -> String {
     format!("{method} {path}") + &fields()
 }

@@ -9,10 +9,12 @@ mod oidc_logout;
 mod people;
 mod qr;
 mod qr_memory;
+mod rush;
 mod scale;
 mod scaled_out;
 mod sockets;
 mod ten_nodes;
+mod two_baselines;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -69,6 +71,7 @@ pub(crate) async fn run(plan: &Plan, group: Group) -> Result<Report, BenchError>
         Group::Sockets => run.sockets().await?,
         Group::Oidc => run.oidc().await?,
         Group::People => run.people().await?,
+        Group::Rush => run.rush().await?,
         Group::Cache => run.cache().await?,
         Group::Scale => run.scale().await?,
     }
@@ -94,7 +97,7 @@ impl Run<'_> {
         let server = Server::deskpass(&self.workspace, &store.directory)?;
         self.report.version = version(&server).await?;
         self.fill(&server, &store.tokens).await?;
-        self.checks([Some(size.ratio); 2], &server, &store.tokens).await?;
+        self.checks_beside_hyper(size.ratio, &server, &store.tokens).await?;
         server.stop()?;
         self.embedded_misses(&store).await
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::timeout;
 use url::Url;
 
@@ -13,7 +14,7 @@ use crate::server::Server;
 use crate::stats::now;
 
 /// The user as whom the simulated platform identifies the phone's owner.
-const OWNER: &str = "user01";
+pub(crate) const OWNER: &str = "user01";
 /// The time after which a sign-in counts as failed.
 const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -69,7 +70,7 @@ async fn wait_and_scan(server: &Server) -> Result<ConfirmLatency, BenchError> {
     let code = QrCode::ask(&mut browser).await?;
     browser.send(&get(&format!("/api/auth/scan/events?ticket={}", code.ticket))).await?;
     browser.read_until(br#""status":"waiting""#).await?;
-    let secret = scan(&mut phone, &code.link).await?;
+    let secret = scan(&mut phone, &code.link, OWNER).await?;
     browser.read_until(br#""status":"scanned""#).await?;
     let (confirm, mut request) = (Requests::confirm(WordList::one(&secret)), Vec::new());
     confirm.write(0, &mut request);
@@ -87,22 +88,38 @@ async fn wait_and_scan(server: &Server) -> Result<ConfirmLatency, BenchError> {
     Ok(ConfirmLatency { told, answered })
 }
 
-/// Follows a code's link through the platform and back, and returns the secret with which the phone decides.
-pub(crate) async fn scan(phone: &mut Connection, link: &str) -> Result<String, BenchError> {
-    let mut link = Url::parse(link)?;
-    link.query_pairs_mut().append_pair("sim_user", OWNER);
-    let callback = follow(phone, &link).await?;
-    let page = follow(phone, &callback).await?;
+/// Follows a code's link through the platform and back with the phone of this user, and returns the secret with which the phone decides.
+pub(crate) async fn scan(phone: &mut Connection, link: &str, owner: &str) -> Result<String, BenchError> {
+    let callback = authorize(phone, link, owner).await?;
+    let page = redirected(phone, &get(&path_of(&callback))).await?;
     let secret = page.fragment().and_then(|fragment| fragment.strip_prefix("confirm="));
     Ok(secret.ok_or_else(|| format!("the phone has nothing to confirm at {page}"))?.to_owned())
 }
 
-/// The redirect target of a URL.
-async fn follow(phone: &mut Connection, to: &Url) -> Result<Url, BenchError> {
-    let path = to.query().map_or_else(|| to.path().to_owned(), |query| format!("{}?{query}", to.path()));
-    let answer = phone.exchange(&get(&path)).await?;
-    let next = answer.header("location").ok_or_else(|| format!("the phone is not sent on:\n{}", answer.text()))?;
+/// Opens a link of the platform as this user; returns the URL to which the platform sends the browser back.
+pub(crate) async fn authorize(browser: &mut Connection, link: &str, user: &str) -> Result<Url, BenchError> {
+    let mut link = Url::parse(link)?;
+    link.query_pairs_mut().append_pair("sim_user", user);
+    redirected(browser, &get(&path_of(&link))).await
+}
+
+/// The redirect target in the response to a request.
+pub(crate) async fn redirected(browser: &mut Connection, request: &[u8]) -> Result<Url, BenchError> {
+    let answer = browser.exchange(request).await?;
+    let next = answer.header("location").ok_or_else(|| format!("the browser is not sent on:\n{}", answer.text()))?;
     Ok(Url::parse(next)?)
+}
+
+/// The token in the response to a request for the status of a ticket.
+pub(crate) async fn collect_token(browser: &mut Connection, request: &[u8]) -> Result<String, BenchError> {
+    let state: Value = serde_json::from_slice(browser.exchange(request).await?.body())?;
+    let token = state.pointer("/data/token").and_then(Value::as_str).ok_or_else(|| format!("no token: {state}"))?;
+    Ok(token.to_owned())
+}
+
+/// The path and the query of a URL.
+fn path_of(url: &Url) -> String {
+    url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
 }
 
 #[cfg(test)]

@@ -61,11 +61,19 @@ impl Server {
 
     /// Starts the bare handler with these responses.
     pub(crate) fn bare(workspace: &Workspace, answers: &ResponseTemplates) -> Result<Self, BenchError> {
+        Self::baseline(workspace, "bare", answers).map_err(|failed| failed.during("the bare handler did not start"))
+    }
+
+    /// Starts hyper alone with these responses.
+    pub(crate) fn bare_hyper(workspace: &Workspace, answers: &ResponseTemplates) -> Result<Self, BenchError> {
+        Self::baseline(workspace, "bare-hyper", answers).map_err(|failed| failed.during("bare hyper did not start"))
+    }
+
+    fn baseline(workspace: &Workspace, part: &str, answers: &ResponseTemplates) -> Result<Self, BenchError> {
         let mut command = workspace.command(&workspace.bench);
-        command.arg("bare");
+        command.arg(part);
         let line = serde_json::to_string(answers)? + "\n";
         Self::start(workspace, command, line.as_bytes())
-            .map_err(|failed| failed.during("the bare handler did not start"))
     }
 
     fn start(workspace: &Workspace, mut command: Command, input: &[u8]) -> Result<Self, BenchError> {

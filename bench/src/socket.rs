@@ -105,7 +105,8 @@ async fn start_listening(
 }
 
 /// A socket.
-struct ClientSocket {
+#[derive(Debug)]
+pub(crate) struct ClientSocket {
     stream: TcpStream,
     socket: usize,
     tell: UnboundedSender<SocketReport>,
@@ -114,7 +115,8 @@ struct ClientSocket {
 }
 
 impl ClientSocket {
-    async fn open(
+    /// Opens a socket, which reports its events under this number.
+    pub(crate) async fn open(
         address: SocketAddr,
         socket: usize,
         request: Vec<u8>,
@@ -143,8 +145,19 @@ impl ClientSocket {
         Ok(Self { stream, socket, tell, buffer })
     }
 
+    /// Waits for the first frame, which stays in the buffer.
+    pub(crate) async fn ready(&mut self) -> Result<(), BenchError> {
+        while frame(&self.buffer).is_none() {
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Err("the server closed a socket before its first frame".into());
+            }
+        }
+        let is_text = frame(&self.buffer).is_some_and(|(kind, ..)| kind == 0x81);
+        if is_text { Ok(()) } else { Err("the server closed a socket at once".into()) }
+    }
+
     /// Reports events until the socket is closed.
-    async fn listen(mut self) {
+    pub(crate) async fn listen(mut self) {
         let mut ready = false;
         let code = loop {
             let Some((kind, payload, length)) = frame(&self.buffer) else {

@@ -35,10 +35,10 @@ const KEYS: [(&str, &str); 2] =
 
 /// The result of `deskpass sync`.
 #[derive(Deserialize)]
-struct Synchronised {
+pub(super) struct Synchronised {
     members: usize,
-    updated: Vec<IgnoredAny>,
-    halted: bool,
+    pub(super) updated: Vec<IgnoredAny>,
+    pub(super) halted: bool,
 }
 
 impl Run<'_> {
@@ -68,11 +68,7 @@ impl Run<'_> {
         store_members(&store.directory, count)?;
         let server = Server::deskpass(&self.workspace, &store.directory)?;
         self.report.version = version(&server).await?;
-        let members = json!({ "members": count }).to_string();
-        let answer = Connection::open(server.address).await?.exchange(&put_json("/sim/people", &members)).await?.text();
-        if !answer.starts_with("HTTP/1.1 200 ") {
-            return Err(format!("the simulated platform has no such members:\n{answer}").into());
-        }
+        generate_members(&server, count).await?;
         for (what, updated) in [("all changed", count), ("none changed", 0)] {
             let name = format!("synchronisation of {} people, {what}", grouped(count));
             self.progress.step(&name);
@@ -89,7 +85,7 @@ impl Run<'_> {
     }
 
     /// Runs `deskpass sync` on the running service.
-    fn synchronise(&self, directory: &Path) -> Result<Synchronised, BenchError> {
+    pub(super) fn synchronise(&self, directory: &Path) -> Result<Synchronised, BenchError> {
         let mut command = self.workspace.command(&self.workspace.deskpass);
         let made = command.env("DESKPASS_DATA", directory).args(["sync", "--dev", "--json"]).output()?;
         let told = || String::from_utf8_lossy(&made.stderr).into_owned();
@@ -129,8 +125,24 @@ impl Run<'_> {
     }
 }
 
+/// Has the simulated platform generate this many members.
+pub(super) async fn generate_members(server: &Server, count: usize) -> Result<(), BenchError> {
+    let members = json!({ "members": count }).to_string();
+    let mut connection = Connection::open(server.address).await?;
+    let answer = connection.exchange(&put_json("/sim/people", &members)).await?;
+    if answer.is_ok() {
+        return Ok(());
+    }
+    Err(format!("the simulated platform has no such members:\n{}", answer.text()).into())
+}
+
+/// The identifier of a generated member; the first one has the number 1.
+pub(super) fn member(number: usize) -> String {
+    format!("member{number:05}")
+}
+
 /// Stores employees who are members of the simulated platform, under another name than there.
-fn store_members(directory: &Path, count: usize) -> Result<(), BenchError> {
+pub(super) fn store_members(directory: &Path, count: usize) -> Result<(), BenchError> {
     let (connection, at) = (seed::open(directory)?, seed::now());
     connection.execute_batch("BEGIN")?;
     let mut person = connection.prepare(
@@ -138,7 +150,7 @@ fn store_members(directory: &Path, count: usize) -> Result<(), BenchError> {
          VALUES (?1, ?2, ?2, 'Former Name', '', '', ?3)",
     )?;
     for number in 1..=count {
-        person.execute(params![CORP, format!("member{number:05}"), at.millis()])?;
+        person.execute(params![CORP, member(number), at.millis()])?;
     }
     Ok(connection.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")?)
 }

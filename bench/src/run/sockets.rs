@@ -23,7 +23,7 @@ use crate::socket::{ADDRESSES, MAX_OPENING, Received, SocketPool};
 use crate::stats::{float, nanoseconds, now, share};
 
 /// Limits that admit all clients, which come from a few addresses.
-const CONNECTION_LIMITS: [(&str, &str); 3] = [
+pub(super) const CONNECTION_LIMITS: [(&str, &str); 3] = [
     ("DESKPASS_SERVER__MAX_CONNECTIONS", "120000"),
     ("DESKPASS_SERVER__MAX_CONNECTIONS_PER_ADDRESS", "120000"),
     ("DESKPASS_SOCKETS__MAX_PER_ADDRESS", "120000"),
