@@ -12,7 +12,8 @@ pub use machine::MachineClock;
 pub use timestamp::Timestamp;
 use timestamp::millis;
 pub use trust::{
-    ClockDoubt, ClockDoubtReason, ClockTrust, MAX_CLOCK_SKEW, RECOVERED_CLOCK_SKEW, ReferenceSource, ReferenceTime,
+    ClockDoubt, ClockDoubtReason, ClockTrust, DatabaseClock, MAX_CLOCK_SKEW, RECOVERED_CLOCK_SKEW, ReferenceSource,
+    ReferenceTime,
 };
 use trust::{ReviewOutcome, TrustState};
 
@@ -196,18 +197,10 @@ impl Clock {
     }
 
     /// Whether the platform is asked about the machine's time, where a database on another machine shows the time `database`. Otherwise
-    /// the database alone confirms or contradicts the machine. See [`Clock::choose_reference`].
+    /// the database alone confirms or contradicts the machine.
     #[must_use]
     pub fn needs_platform(&self, database: Timestamp) -> bool {
         trust::needs_platform(self.trust(), self.machine(), database)
-    }
-
-    /// The independent clock that decides about the machine's time, of the times that `database`, on another machine, and `platform` show.
-    #[must_use]
-    pub fn choose_reference(&self, database: Option<Timestamp>, platform: Option<Timestamp>) -> Option<ReferenceTime> {
-        let ClockSource::Steady(steady) = &self.0.source else { return None };
-        let state = *steady.state();
-        trust::choose_reference(state, steady.machine.wall(), steady.now(), database, platform)
     }
 
     /// Whether this clock moved by more than a minute at once within `span`: earlier events then look older than they are.
@@ -225,9 +218,25 @@ impl Clock {
         }
     }
 
+    /// Reviews this clock by the better of two independent clocks, as [`Clock::review`] does. Returns also which one it was.
+    #[expect(clippy::must_use_candidate, reason = "called for its effect; the result is for the log")]
+    pub fn review_by(
+        &self,
+        database: DatabaseClock,
+        platform: Option<Timestamp>,
+    ) -> (Duration, Option<ReferenceSource>) {
+        let ClockSource::Steady(steady) = &self.0.source else { return (Duration::ZERO, None) };
+        if database == DatabaseClock::None {
+            let mut state = steady.state();
+            *state = state.without_database();
+        }
+        let reference = trust::choose_reference(steady.machine.wall(), steady.now(), database, platform);
+        (self.review(reference), reference.map(|reference| reference.source))
+    }
+
     /// Compares this clock with the machine's clock and with an independent clock, if one is available. Moves this clock
     /// forwards, never backwards: by at most a second towards the machine's time, or at once where the independent clock confirms the
-    /// machine and tells it from this clock. Returns the distance moved. Called once a minute.
+    /// machine. Returns the distance moved. Called once a minute.
     #[expect(clippy::must_use_candidate, reason = "called for its effect; the distance is for the log")]
     pub fn review(&self, reference: Option<ReferenceTime>) -> Duration {
         let ClockSource::Steady(steady) = &self.0.source else { return Duration::ZERO };

@@ -41,7 +41,7 @@ mod trace_parent;
 
 pub use allow::AllowLists;
 pub use clock::{
-    Clock, ClockDoubt, ClockDoubtReason, ClockTrust, LEASE_CLOCK_ERROR, MAX_CLOCK_SKEW, MachineClock,
+    Clock, ClockDoubt, ClockDoubtReason, ClockTrust, DatabaseClock, LEASE_CLOCK_ERROR, MAX_CLOCK_SKEW, MachineClock,
     RECOVERED_CLOCK_SKEW, ReferenceSource, ReferenceTime, Timestamp,
 };
 pub use department::{entered_department_id, is_entered_department, is_platform_department};

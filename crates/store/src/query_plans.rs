@@ -41,7 +41,7 @@ impl Store {
     #[doc(hidden)]
     pub async fn sessions_plan(&self, filter: SessionFilter, after: Option<Cursor>, limit: usize) -> Result<String> {
         let walk = SessionWalk::from(&filter, after.as_ref(), limit)?;
-        self.database.read(move |sql| plan(sql, &walk.text, &walk.values())).await
+        self.database.read(move |sql| plan(sql, &walk.text(sql), &walk.values())).await
     }
 
     /// The plans of the statements for OpenID Connect that run often, each with its name.

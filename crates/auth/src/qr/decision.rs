@@ -111,6 +111,7 @@ impl Auth {
     /// at once. Best effort: if the store fails again, the phone can confirm after a few seconds.
     async fn reopen(&self, ticket: &Digest, since: Timestamp) {
         let reopened = |sign_in: PendingSignIn| Ok::<_, InvalidTransition>(sign_in.reopened(since));
+        self.shared.wait_until_up().await;
         drop(self.shared.sign_ins.update(ticket, self.clock.now(), reopened).await);
     }
 

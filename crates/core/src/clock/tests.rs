@@ -149,14 +149,14 @@ fn a_clock_does_not_jump_ahead_of_the_database_that_confirms_the_machine() {
 }
 
 /// Reviews the clock as the service does.
-fn review_with(clock: &Clock, database: Option<Timestamp>, platform: Option<Timestamp>) -> Duration {
-    let platform = platform.filter(|_| database.is_none_or(|database| clock.needs_platform(database)));
-    clock.review(clock.choose_reference(database, platform))
+fn review_with(clock: &Clock, database: DatabaseClock, platform: Option<Timestamp>) -> Duration {
+    let is_asked = !matches!(database, DatabaseClock::Shows(time) if !clock.needs_platform(time));
+    clock.review_by(database, platform.filter(|_| is_asked)).0
 }
 
 /// Reviews the clock as the service does, with a platform that confirms whatever the machine shows.
 fn review_with_database(clock: &Clock, database: Timestamp) -> Duration {
-    review_with(clock, Some(database), Some(clock.machine()))
+    review_with(clock, DatabaseClock::Shows(database), Some(clock.machine()))
 }
 
 /// While the database cannot be read, its last word counts, unless the platform can tell the times apart.
@@ -169,25 +169,44 @@ fn a_contradiction_of_the_database_outlasts_it() {
         machine.set_wall(NOW + wrong);
         // Half a minute ahead, as a platform may be.
         let platform = NOW + Duration::from_secs(30);
-        review_with(&clock, Some(NOW), Some(platform));
+        review_with(&clock, DatabaseClock::Shows(NOW), Some(platform));
         assert_eq!(reason(&clock), contradicted(ReferenceSource::Database), "{wrong:?}");
         for platform in [Some(platform), None] {
-            assert_eq!((review_with(&clock, None, platform), clock.now()), (Duration::ZERO, NOW), "{wrong:?}");
+            let moved = review_with(&clock, DatabaseClock::Unreadable, platform);
+            assert_eq!((moved, clock.now()), (Duration::ZERO, NOW), "{wrong:?}");
             assert_eq!(reason(&clock), contradicted(ReferenceSource::Database), "{wrong:?}");
         }
-        review_with(&clock, None, Some(NOW - Duration::from_mins(5)));
+        review_with(&clock, DatabaseClock::Unreadable, Some(NOW - Duration::from_mins(5)));
         assert_eq!(reason(&clock), contradicted(ReferenceSource::Platform), "{wrong:?}");
     }
 }
 
-/// Without a database, too, the platform does not confirm a difference smaller than it can measure.
+/// A database that moved to this machine shows what the machine shows.
 #[test]
-fn a_platform_that_cannot_tell_the_times_apart_moves_the_clock_slowly() {
-    for (gap, forward) in [(45, 1), (300, 1), (301, 301)].map(|(gap, forward)| (Duration::from_secs(gap), forward)) {
-        let machine = MachineClock::manual(NOW);
-        let clock = Clock::after_record(machine.clone(), Some(NOW));
-        machine.set_wall(NOW + gap);
-        assert_eq!(review_with(&clock, None, Some(NOW + gap)), Duration::from_secs(forward), "{gap:?}");
+fn a_contradiction_of_the_database_ends_when_it_is_no_reference_any_more() {
+    let machine = MachineClock::manual(NOW);
+    let clock = Clock::after_record(machine.clone(), Some(NOW));
+    machine.set_wall(NOW + Duration::from_secs(45));
+    review_with(&clock, DatabaseClock::Shows(NOW), None);
+    assert_eq!(reason(&clock), Some(ClockDoubtReason::Contradicted(ReferenceSource::Database)));
+    assert_eq!(review_with(&clock, DatabaseClock::None, None), Duration::from_secs(1));
+    assert_eq!(reason(&clock), None);
+    assert_eq!(review_with(&clock, DatabaseClock::None, Some(NOW)), Duration::from_secs(44));
+}
+
+/// Where a database decides otherwise, but cannot be read now, the platform does not confirm a difference smaller than it can measure.
+/// Without one, it is the best that there is.
+#[test]
+fn a_platform_alone_moves_the_clock_at_once() {
+    let seconds =
+        |gap, alone, beside| (Duration::from_secs(gap), Duration::from_secs(alone), Duration::from_secs(beside));
+    for (gap, alone, beside) in [seconds(20, 1, 1), seconds(45, 45, 1), seconds(300, 300, 1), seconds(301, 301, 301)] {
+        for (database, forward) in [(DatabaseClock::None, alone), (DatabaseClock::Unreadable, beside)] {
+            let machine = MachineClock::manual(NOW);
+            let clock = Clock::after_record(machine.clone(), Some(NOW));
+            machine.set_wall(NOW + gap);
+            assert_eq!(review_with(&clock, database, Some(NOW + gap)), forward, "{gap:?} {database:?}");
+        }
     }
 }
 

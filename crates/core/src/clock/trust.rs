@@ -79,6 +79,17 @@ pub struct ReferenceTime {
     pub source: ReferenceSource,
 }
 
+/// The clock of the database that the nodes share, as a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatabaseClock {
+    /// It is none: there is no such database, or it runs on this machine and has the same clock.
+    None,
+    /// It cannot be read at the moment.
+    Unreadable,
+    /// It is that of another machine and shows this time.
+    Shows(Timestamp),
+}
+
 /// The owner of an independent clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceSource {
@@ -104,6 +115,11 @@ impl ReferenceTime {
     fn confirms(self, time: Timestamp) -> bool {
         self.time.since(time).max(time.since(self.time)) <= self.source.tolerance()
     }
+
+    /// Whether it does not confirm both of these times.
+    fn tells_apart(self, one: Timestamp, other: Timestamp) -> bool {
+        !(self.confirms(one) && self.confirms(other))
+    }
 }
 
 /// The state kept from one review to the next.
@@ -120,6 +136,15 @@ impl TrustState {
     /// Whether the last reading of an independent clock contradicted the machine's clock.
     pub(super) fn is_contradicted(&self) -> bool {
         matches!(self.trust, ClockTrust::Doubted(ClockDoubt { reason: ClockDoubtReason::Contradicted(_), .. }))
+    }
+
+    /// The same without what a database said that is no longer a reference.
+    pub(super) fn without_database(self) -> Self {
+        if self.is_contradicted_by(ReferenceSource::Database) {
+            Self { trust: ClockTrust::Trusted, wall_offset: None, ..self }
+        } else {
+            self
+        }
     }
 
     fn is_contradicted_by(&self, source: ReferenceSource) -> bool {
@@ -165,24 +190,24 @@ pub(super) fn needs_platform(trust: ClockTrust, machine: Timestamp, database: Ti
 }
 
 /// The reference that decides about the machine's time, of those that were read. The platform's time is known to a few minutes only. Where
-/// it confirms two times that the database tells apart, the database decides, or its last decision remains while it cannot be read.
+/// it confirms two times that the database tells apart, the database decides. While the database cannot be read, the platform does not
+/// decide either between times that it cannot tell apart.
 pub(super) fn choose_reference(
-    state: TrustState,
     machine: Timestamp,
     now: Timestamp,
-    database: Option<Timestamp>,
+    database: DatabaseClock,
     platform: Option<Timestamp>,
 ) -> Option<ReferenceTime> {
     let platform = platform.map(|time| ReferenceTime { time, source: ReferenceSource::Platform });
-    let database = database.map(|time| ReferenceTime { time, source: ReferenceSource::Database });
-    let told_apart_by_database = match database {
-        Some(database) => (!database.confirms(machine)).then_some(database.time),
-        None => state.is_contradicted_by(ReferenceSource::Database).then_some(now),
-    };
-    let is_ambiguous = |platform: &ReferenceTime| {
-        told_apart_by_database.is_some_and(|other| platform.confirms(machine) && platform.confirms(other))
-    };
-    platform.filter(|platform| !is_ambiguous(platform)).or(database)
+    match database {
+        DatabaseClock::None => platform,
+        DatabaseClock::Unreadable => platform.filter(|platform| platform.tells_apart(machine, now)),
+        DatabaseClock::Shows(time) => {
+            let database = ReferenceTime { time, source: ReferenceSource::Database };
+            let decides = |platform: &ReferenceTime| database.confirms(machine) || platform.tells_apart(machine, time);
+            platform.filter(decides).or(Some(database))
+        }
+    }
 }
 
 /// Compares the machine's time with the service's time `now` and with a reference.
@@ -211,12 +236,11 @@ fn confirmed_distance(ahead: i64, now: Timestamp, reference: ReferenceTime) -> i
     let slow = ahead.min(MAX_SLEW_MILLIS);
     match reference.source {
         ReferenceSource::Operator => ahead,
-        // It cannot tell the machine's time from the current one.
-        ReferenceSource::Platform if reference.confirms(now) => slow,
+        // With such a difference from its database a node may not be ready.
         ReferenceSource::Platform if ahead > RECOVERED_CLOCK_SKEW_MILLIS => ahead,
         ReferenceSource::Platform => slow,
-        // A node so far behind the database may not be ready, so it catches up at once; but only with the database, and slowly never so
-        // far ahead of it that a small drift would make it unready for good.
+        // It catches up with the database at once, too, but not further. Slowly it follows the machine further, but never so far ahead of
+        // the database that a small drift would make the node unready for good.
         ReferenceSource::Database if ahead.min(behind_reference) > RECOVERED_CLOCK_SKEW_MILLIS => {
             ahead.min(behind_reference)
         }

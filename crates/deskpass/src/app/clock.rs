@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use deskpass_core::{
-    ClockDoubtReason, ClockTrust, LEASE_CLOCK_ERROR, MAX_CLOCK_SKEW, ReferenceSource, ReferenceTime, Timestamp,
+    ClockDoubtReason, ClockTrust, DatabaseClock, LEASE_CLOCK_ERROR, MAX_CLOCK_SKEW, ReferenceSource, ReferenceTime,
+    Timestamp,
 };
 use deskpass_store::{DatabaseTime, StoreError};
 use jiff::fmt::rfc2822;
@@ -30,10 +31,11 @@ impl App {
     /// Compares the clock with the machine's and with an independent one, if any. Runs at the start and once a minute.
     pub(crate) async fn review_clock(&self) {
         let clock = &self.auth.clock;
-        let (before, witness) = (clock.trust(), self.witness().await);
-        let (from, forward) = (clock.now(), clock.review(witness));
+        let (before, database) = (clock.trust(), self.database_clock().await);
+        let platform = self.platform_time(database).await;
+        let (from, (forward, source)) = (clock.now(), clock.review_by(database, platform));
         if forward > MAX_SLEWED_DIFFERENCE {
-            self.record_clock_change(from, forward, witness.map(|witness| witness.source)).await;
+            self.record_clock_change(from, forward, source).await;
         }
         match clock.trust() {
             ClockTrust::Doubted(doubt) => tracing::error!(
@@ -72,44 +74,36 @@ impl App {
         Ok(Some(common))
     }
 
-    /// The time of an independent clock: that of the shared database if it runs on another machine, otherwise the platform's. The
-    /// platform takes precedence when the machine's time is in doubt, or is so far from the database's that it can tell them apart.
-    async fn witness(&self) -> Option<ReferenceTime> {
-        let clock = &self.auth.clock;
-        let database = self.time_of_other_machine().await;
-        let platform = match database {
-            Some(time) if !clock.needs_platform(time) => return clock.choose_reference(database, None),
-            Some(_) => self.platform_time(true).await,
-            None => {
-                let apart = clock_difference(clock.machine(), clock.now());
-                self.platform_time(clock.trust() != ClockTrust::Trusted || apart > MAX_CLOCK_SKEW).await
-            }
-        };
-        clock.choose_reference(database, platform)
-    }
-
-    /// The time of the shared database, if it can be read and runs on another machine.
-    async fn time_of_other_machine(&self) -> Option<Timestamp> {
+    /// The clock of the shared database, as a reference.
+    async fn database_clock(&self) -> DatabaseClock {
         match self.database_time().await {
-            Ok(common) => {
-                let common = common?;
+            Ok(None) => DatabaseClock::None,
+            Ok(Some(common)) => {
                 self.record_clock_skew("database", self.auth.clock.machine(), common.at);
-                common.on_other_machine.then_some(common.at)
+                if common.on_other_machine { DatabaseClock::Shows(common.at) } else { DatabaseClock::None }
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot read the database's time");
                 self.clear_clock_skew("database");
-                None
+                DatabaseClock::Unreadable
             }
         }
     }
 
-    /// The platform's time. It is requested only if it `is_needed` and no recent response had a date.
-    async fn platform_time(&self, is_needed: bool) -> Option<Timestamp> {
+    /// The platform's time, if the database does not decide alone. It is requested only if it is needed and no recent response had a date.
+    async fn platform_time(&self, database: DatabaseClock) -> Option<Timestamp> {
         // In development mode the platform is simulated by this process, with the same clock.
         if self.settings.development.enabled {
             return None;
         }
+        let clock = &self.auth.clock;
+        let is_needed = match database {
+            DatabaseClock::Shows(time) if !clock.needs_platform(time) => return None,
+            DatabaseClock::Shows(_) => true,
+            DatabaseClock::None | DatabaseClock::Unreadable => {
+                clock.trust() != ClockTrust::Trusted || clock_difference(clock.machine(), clock.now()) > MAX_CLOCK_SKEW
+            }
+        };
         if self.platform_date().is_none() && is_needed {
             // Every response has a date, even an error; the platform's circuit records a missing response.
             let _ = self.auth.platform.date().await;

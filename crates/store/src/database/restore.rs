@@ -220,7 +220,7 @@ fn load<R: Read>(
     }
     let entry = entry(&backup.header);
     let ended = complete(sql, settings, &entry)?;
-    sql.batch("COMMIT").map_err(broken("all tables"))?;
+    migrate::commit(sql).map_err(broken("all tables"))?;
     Ok(RestoreReport { header: backup.header, tables, ended })
 }
 

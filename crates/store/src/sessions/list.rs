@@ -82,7 +82,9 @@ const BATCH_SIZES: [usize; 3] = [64, 512, 1_024];
 
 const COLUMNS: &str = "SELECT s.corp_id, s.employee_key, s.role_id, s.login_method, s.login_source, s.created_at,
     s.expires_at, s.proven, s.lent_role_id, s.digest, s.ip_address, s.user_agent, s.seen_at, e.employee_id, e.name,
-    e.department_id FROM session s JOIN employee e ON e.corp_id = s.corp_id AND e.employee_key = s.employee_key";
+    e.department_id FROM session s";
+
+const WITH_EMPLOYEE: &str = "JOIN employee e ON e.corp_id = s.corp_id AND e.employee_key = s.employee_key";
 
 const OF_CORPORATION: &str = "WHERE s.corp_id = $1 AND (s.created_at, s.digest) < ($2, $3)
     ORDER BY s.created_at DESC, s.digest DESC";
@@ -125,7 +127,7 @@ impl Store {
 
     /// The session with this identifier; the caller checks whether it has expired.
     pub async fn find_session(&self, id: Digest) -> Result<Option<ListedSession>> {
-        let text = format!("{COLUMNS} WHERE s.digest = $1");
+        let text = format!("{COLUMNS} {WITH_EMPLOYEE} WHERE s.digest = $1");
         self.database.read(move |sql| sql.first(&text, &args![id], listed)).await
     }
 }
@@ -139,7 +141,7 @@ pub(super) fn find_sessions(sql: &Sql<'_>, ids: &[Digest]) -> Result<HashMap<Dig
         let values: Vec<SqlValue<'_>> =
             some.iter().chain(some.last().into_iter().cycle()).take(few).map(|id| SqlValue::from(*id)).collect();
         let placeholders: Vec<_> = (1..=few).map(|number| format!("${number}")).collect();
-        let text = format!("{COLUMNS} WHERE s.digest IN ({})", placeholders.join(", "));
+        let text = format!("{COLUMNS} {WITH_EMPLOYEE} WHERE s.digest IN ({})", placeholders.join(", "));
         found.extend(sql.rows(&text, &values, listed)?.into_iter().map(|listed| (listed.id, listed)));
     }
     Ok(found)
@@ -147,7 +149,6 @@ pub(super) fn find_sessions(sql: &Sql<'_>, ids: &[Digest]) -> Result<HashMap<Dig
 
 /// Walks the sessions of a corporation, or of one employee.
 pub(crate) struct SessionWalk {
-    pub(crate) text: String,
     corp: String,
     employee: Option<String>,
     from: (i64, String),
@@ -158,14 +159,25 @@ impl SessionWalk {
     /// Starts after a cursor, for a page of `limit`.
     pub(crate) fn from(filter: &SessionFilter, from: Option<&Cursor>, limit: usize) -> Result<Self, InvalidCursor> {
         let (at, digest) = from.map_or(Ok((i64::MAX, "")), |cursor| cursor.number(CursorOrder::CreatedAt))?;
-        let walk = if filter.employee.is_some() { OF_EMPLOYEE } else { OF_CORPORATION };
         let filtered = filter.role.is_some() || filter.department_id.is_some();
         let [_, several, largest] = BATCH_SIZES;
         let step = BATCH_SIZES.into_iter().find(|step| *step > limit).unwrap_or(largest);
         let step = if filtered { step.max(several) } else { step };
-        let text = format!("{COLUMNS} {walk} LIMIT {step}");
         let (corp, employee) = (filter.corp.clone(), filter.employee.clone());
-        Ok(Self { text, corp, employee, from: (at, digest.to_owned()), step })
+        Ok(Self { corp, employee, from: (at, digest.to_owned()), step })
+    }
+
+    /// The statement. SQLite is told the index: it has no statistics, and would rather filter all sessions than sort a few.
+    pub(crate) fn text(&self, sql: &Sql<'_>) -> String {
+        let (index, walk) = match self.employee {
+            Some(_) => ("session_of_employee", OF_EMPLOYEE),
+            None => ("session_by_birth", OF_CORPORATION),
+        };
+        let hint = match sql {
+            Sql::Sqlite(_) => format!("INDEXED BY {index}"),
+            Sql::Postgres(_) => String::new(),
+        };
+        format!("{COLUMNS} {hint} {WITH_EMPLOYEE} {walk} LIMIT {}", self.step)
     }
 
     pub(crate) fn values(&self) -> Vec<SqlValue<'_>> {
@@ -176,7 +188,7 @@ impl SessionWalk {
 
     /// Reads the next sessions; returns them, and whether there may be more.
     fn take(&self, sql: &Sql<'_>) -> Result<(Vec<ListedSession>, bool)> {
-        let sessions = sql.rows(&self.text, &self.values(), listed)?;
+        let sessions = sql.rows(&self.text(sql), &self.values(), listed)?;
         let more = sessions.len() == self.step;
         Ok((sessions, more))
     }

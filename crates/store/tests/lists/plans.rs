@@ -42,6 +42,10 @@ async fn populate(fixture: &Fixture) {
         bulk(fixture, &statement, PEOPLE).await;
     }
     bulk(fixture, "UPDATE employee SET terms_of = name", 0).await;
+    if is_embedded(fixture) {
+        // The service has no statistics, either.
+        return;
+    }
     // Not the whole database: other tests have their schemas in it.
     for table in ["employee", "user_role", "session", "employee_term"] {
         bulk(fixture, &format!("ANALYZE {table}"), 0).await;

@@ -1,6 +1,6 @@
 //! Messages over real servers: every node reads the messages that any node accepted, and Redis holds only ciphertext.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use deskpass_core::{Chunk, ChunkOutOfOrder, EmployeeKey, FrameDraft, Message, MessageKind, Recipient, StreamId};
 use deskpass_store::{MessageFeed, PostOutcome, RejectedMessage};
@@ -261,6 +261,27 @@ async fn the_loss_of_a_message_that_nobody_had_read_is_noticed_by_its_sender() {
         reads_on(&mut own).await;
         reads_on(&mut round).await;
     }
+}
+
+/// A node that used an old master for longer than the others: they had noticed the failover before it posted there.
+#[tokio::test]
+async fn what_a_node_posted_to_an_old_master_is_known_to_all_as_lost() {
+    let server = Server::start(&[]);
+    let (one, sender) = (node(&server.url()), node(&server.url()));
+    let (mut round, mut own) = (one.messages.feed().unwrap(), sender.messages.feed().unwrap());
+    assert_eq!((round.next().await.gap, own.next().await.gap), (None, None));
+    post(&sender, vec![message("a", None)]).await.unwrap();
+    // The log of the new master, as the others have named it.
+    server.cli(&["DEL", "test:1:{mail}"]);
+    server.cli(&["HDEL", "test:1:{mail}:end", "number", "last"]);
+    let named = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() + 1_000;
+    server.cli(&["HSET", "test:1:{mail}:end", "epoch", &format!("{named}-{named}-other")]);
+    finds_a_gap(&mut round).await;
+    finds_a_gap(&mut own).await;
+    finds_a_gap(&mut round).await;
+    post(&sender, vec![message("b", None)]).await.unwrap();
+    reads_on(&mut own).await;
+    reads_on(&mut round).await;
 }
 
 /// Redis is full: the epoch cannot be changed. The node goes on, and the others know of the loss as soon as it can.

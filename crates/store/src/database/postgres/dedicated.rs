@@ -44,17 +44,16 @@ fn migrate_on(
 ) -> Result<(), MigrateError> {
     // A commit that times out is not cancelled, although it keeps the tables locked: it would take effect without the standby. Nodes do
     // not use the server meanwhile, and the standby confirms the commit before any heartbeat that would let them.
-    migrate_all(&open_for_migration(address)?, mode, now, key)
+    migrate_all(&open_confirmed(address)?, mode, now, key)
 }
 
-/// Opens a connection for migrations. Its server confirms commits: a primary that was deposed, or that has lost its synchronous standby,
-/// would wait for ever at the first commit. That is checked even if there is nothing to migrate: a deposed server may know of no later
-/// version, and what follows uses the server that was found here.
-fn open_for_migration(address: &PostgresAddress) -> Result<PostgresConnection> {
+/// Opens a connection for long work. Its server confirms commits: a primary that was deposed, or that has lost its synchronous standby,
+/// would wait for ever at the first commit, or be read although others have later data. That is checked even if there is nothing to
+/// migrate: a deposed server may know of no later version, and what follows uses the server that was found here.
+fn open_confirmed(address: &PostgresAddress) -> Result<PostgresConnection> {
     let began = Instant::now();
     loop {
-        let connection = PostgresConnection::open(address, Instant::now() + CONNECT_TIMEOUT)?;
-        connection.reset_for(Instant::now() + MAINTENANCE_TIMEOUT);
+        let connection = open(address)?;
         let Err(error) = connection.confirm_primary() else { return Ok(connection) };
         if connection.health() != ConnectionHealth::Unproven {
             return Err(error);
@@ -148,7 +147,8 @@ async fn work_on<T: Send + 'static>(
     work: impl FnOnce(&PostgresConnection) -> T + Send + 'static,
 ) -> Result<T, OpenError> {
     let server = address.to_string();
-    run_on(address, work).await.map_err(|error| OpenError::Server { server, error })
+    let done = run(move || open_confirmed(&address), work).await;
+    done.map_err(|error| OpenError::Server { server, error })
 }
 
 /// Returns the name of the server, without secrets.
@@ -156,16 +156,26 @@ pub(crate) fn display_name(settings: &PostgresSettings) -> Result<String, OpenEr
     PostgresAddress::new(settings).map(|address| address.to_string())
 }
 
+/// Runs work on a dedicated connection to whatever server answers.
 pub(super) async fn run_on<T: Send + 'static>(
     address: PostgresAddress,
     work: impl FnOnce(&PostgresConnection) -> T + Send + 'static,
 ) -> Result<T> {
-    let job = tokio::task::spawn_blocking(move || {
-        let connection = PostgresConnection::open(&address, Instant::now() + CONNECT_TIMEOUT)?;
-        connection.reset_for(Instant::now() + MAINTENANCE_TIMEOUT);
-        Ok(work(&connection))
-    });
+    run(move || open(&address), work).await
+}
+
+async fn run<T: Send + 'static>(
+    open: impl FnOnce() -> Result<PostgresConnection> + Send + 'static,
+    work: impl FnOnce(&PostgresConnection) -> T + Send + 'static,
+) -> Result<T> {
+    let job = tokio::task::spawn_blocking(move || Ok(work(&open()?)));
     job.await.map_err(|error| StoreError::unavailable(&error))?
+}
+
+fn open(address: &PostgresAddress) -> Result<PostgresConnection> {
+    let connection = PostgresConnection::open(address, Instant::now() + CONNECT_TIMEOUT)?;
+    connection.reset_for(Instant::now() + MAINTENANCE_TIMEOUT);
+    Ok(connection)
 }
 
 #[cfg(test)]

@@ -160,7 +160,10 @@ impl JournalFollower {
     async fn follow(mut self) {
         loop {
             let Err(error) = self.read_on().await;
-            self.address.proof.set_reader_unproven(matches!(error, ReadError::Unproven));
+            if matches!(error, ReadError::Unproven) {
+                // Until a heartbeat succeeds: another failure, such as of the next connection, proves nothing.
+                self.address.proof.set_reader_unproven(true);
+            }
             self.report_failure(&error.into());
             sleep(RETRY_DELAY).await;
         }

@@ -1,5 +1,6 @@
 //! The connection to Redis. It reconnects after a loss, and callers wait only for a short time.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The timeout of a Sentinel's answer.
 const SENTINEL_TIMEOUT: Duration = Duration::from_millis(300);
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
+/// The interval at which the Sentinels are asked whether the master is still the same.
+const MASTER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The delay after a loss, to protect a server that accepts connections and closes them again.
 const RECONNECT_DELAY: Duration = Duration::from_millis(20);
 
@@ -43,6 +46,9 @@ enum ConnectionState {
     /// Connected, with the generation of the connection.
     Up(RedisTransport, u64),
 }
+
+/// The host and the port of a master.
+type MasterAddress = (String, u16);
 
 /// One connection, or one per server of a cluster.
 #[derive(Clone)]
@@ -99,6 +105,20 @@ impl RedisConnection {
         matches!(*self.state.borrow(), ConnectionState::Up(..))
     }
 
+    /// Waits until the Sentinels name another master than this one. The old one may still run and take writes, for as long as the
+    /// Sentinels have not made it a replica: with several nodes, some would use the one and some the other.
+    async fn master_replaced(&self, master: Option<MasterAddress>) {
+        let (Some(master), Topology::Sentinel { sentinels, name, .. }) = (master, &self.address.topology) else {
+            return pending().await;
+        };
+        loop {
+            sleep(MASTER_CHECK_INTERVAL).await;
+            if named_master(&self.address, sentinels, name).await.is_ok_and(|named| named != master) {
+                return;
+            }
+        }
+    }
+
     fn unavailable(&self, why: &dyn std::fmt::Display) -> StoreError {
         StoreError::shared(format!("Redis at {}: {why}", self.address))
     }
@@ -123,15 +143,22 @@ impl RedisConnection {
                 .map_err(|_| "timed out".to_owned())
                 .and_then(|transport| transport.map_err(|error| error.to_string()))
             {
-                Ok(transport) => {
+                Ok((transport, master)) => {
                     if let ConnectionState::Down(_) =
                         self.state.send_replace(ConnectionState::Up(transport, generation))
                     {
                         tracing::info!(address = %self.address, "Redis responds again");
                     }
-                    // This receiver's task owns the sender, so the channel does not close.
-                    let _ = states.wait_for(|state| !matches!(state, ConnectionState::Up(..))).await;
-                    tracing::warn!(address = %self.address, "the connection to Redis was lost");
+                    tokio::select! {
+                        // This receiver's task owns the sender, so the channel does not close.
+                        _ = states.wait_for(|state| !matches!(state, ConnectionState::Up(..))) => {
+                            tracing::warn!(address = %self.address, "the connection to Redis was lost");
+                        }
+                        () = self.master_replaced(master) => {
+                            tracing::warn!(address = %self.address, "the Sentinels name another master of Redis");
+                            self.mark_lost(generation, ConnectionState::Trying);
+                        }
+                    }
                     sleep(RECONNECT_DELAY).await;
                 }
                 Err(why) => {
@@ -182,18 +209,31 @@ fn is_connection_error(error: &RedisError) -> bool {
         || matches!(error.kind(), ErrorKind::Server(kind) if elsewhere.contains(&kind))
 }
 
-async fn connect(address: &RedisAddress, timeout: Duration, write_check: &Cmd) -> RedisResult<RedisTransport> {
+/// Returns a connection, and the master that it is to, if Sentinels have named it.
+async fn connect(
+    address: &RedisAddress,
+    timeout: Duration,
+    write_check: &Cmd,
+) -> RedisResult<(RedisTransport, Option<MasterAddress>)> {
     if let Topology::Cluster(nodes) = &address.topology {
         // The retries are for redirections, when slots move. The library also repeats a command whose connection was
         // lost and which may have run: so each of ours may run twice.
         let builder = ClusterClient::builder(nodes.clone()).retries(2).connection_timeout(timeout).max_retry_wait(50);
         let builder = address.certificates().into_iter().fold(builder, redis::cluster::ClusterClientBuilder::certs);
-        return Ok(RedisTransport::Cluster(builder.response_timeout(timeout).build()?.get_async_connection().await?));
+        let connection = builder.response_timeout(timeout).build()?.get_async_connection().await?;
+        return Ok((RedisTransport::Cluster(connection), None));
     }
-    let mut transport = RedisTransport::One(connection(&server(address, 0).await?).await?);
+    let (client, master) = match &address.topology {
+        Topology::Sentinel { sentinels, name, master } => {
+            let named = named_master(address, sentinels, name).await?;
+            (address.client(with_address(master, named.0.clone(), named.1))?, Some(named))
+        }
+        Topology::Single(_) | Topology::Cluster(_) => (server(address, 0).await?, None),
+    };
+    let mut transport = RedisTransport::One(connection(&client).await?);
     // Rejects a server that takes no writes.
     transport.ask::<()>(write_check).await?;
-    Ok(transport)
+    Ok((transport, master))
 }
 
 pub(super) async fn connection(client: &Client) -> RedisResult<MultiplexedConnection> {
@@ -211,33 +251,41 @@ pub(super) async fn server(address: &RedisAddress, turn: usize) -> RedisResult<C
             address.client(node.cloned().ok_or((ErrorKind::InvalidClientConfig, "no servers"))?)
         }
         Topology::Sentinel { sentinels, name, master } => {
-            let answers =
-                join_all(sentinels.iter().map(|sentinel| timeout(SENTINEL_TIMEOUT, ask(address, sentinel, name))))
-                    .await;
-            let answers: Vec<_> = answers.into_iter().flatten().flatten().collect();
-            let (host, port) = agreed_master(&answers, sentinels.len())
-                .cloned()
-                .ok_or((ErrorKind::MasterNameNotFoundBySentinel, "no majority of the Sentinels names a master"))?;
+            let (host, port) = named_master(address, sentinels, name).await?;
             address.client(with_address(master, host, port))
         }
     }
 }
 
+/// Asks the Sentinels for the master.
+async fn named_master(
+    address: &RedisAddress,
+    sentinels: &[[ConnectionInfo; 2]],
+    name: &str,
+) -> RedisResult<MasterAddress> {
+    let asked = sentinels.iter().map(|sentinel| timeout(SENTINEL_TIMEOUT, ask(address, sentinel, name)));
+    let answers: Vec<_> = join_all(asked).await.into_iter().flatten().flatten().collect();
+    let master = agreed_master(&answers, sentinels.len());
+    Ok(master
+        .cloned()
+        .ok_or((ErrorKind::MasterNameNotFoundBySentinel, "no majority of the Sentinels names a master"))?)
+}
+
 /// Returns the master that more than half of all Sentinels name. Those that do not answer count: a minority that was cut
 /// off may still name the old master.
-fn agreed_master(answers: &[(String, u16)], sentinels: usize) -> Option<&(String, u16)> {
+fn agreed_master(answers: &[MasterAddress], sentinels: usize) -> Option<&MasterAddress> {
     answers.iter().find(|one| answers.iter().filter(|other| other == one).count() * 2 > sentinels)
 }
 
 /// Asks a Sentinel for the master, first without a password and then with one.
-async fn ask(address: &RedisAddress, [plain, known]: &[ConnectionInfo; 2], name: &str) -> RedisResult<(String, u16)> {
+async fn ask(address: &RedisAddress, [plain, known]: &[ConnectionInfo; 2], name: &str) -> RedisResult<MasterAddress> {
     match ask_as(address, plain, name).await {
         Err(error) if !error.is_io_error() => ask_as(address, known, name).await,
         answers => answers,
     }
 }
 
-async fn ask_as(address: &RedisAddress, sentinel: &ConnectionInfo, name: &str) -> RedisResult<(String, u16)> {
+async fn ask_as(address: &RedisAddress, sentinel: &ConnectionInfo, name: &str) -> RedisResult<MasterAddress> {
     let mut transport = connection(&address.client(sentinel.clone())?).await?;
     cmd("SENTINEL").arg("get-master-addr-by-name").arg(name).query_async(&mut transport).await
 }
@@ -251,8 +299,68 @@ pub(super) fn script(text: &str, key: &str) -> Cmd {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
+    use std::sync::atomic::{AtomicU16, Ordering};
+
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::mpsc;
+
     use super::*;
+
+    /// A server that answers every command: as a Sentinel with the port of the master, otherwise with OK, as a master would.
+    /// Returns its port. It sends that port for each command `SET`.
+    async fn fake_server(master: Arc<AtomicU16>, writes: mpsc::UnboundedSender<u16>) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                drop(tokio::spawn(answer(stream, port, Arc::clone(&master), writes.clone())));
+            }
+        }));
+        port
+    }
+
+    /// Each command is an array of strings: lines with their number and their lengths, which are skipped, and their texts.
+    async fn answer(stream: TcpStream, port: u16, master: Arc<AtomicU16>, writes: mpsc::UnboundedSender<u16>) {
+        let mut lines = BufReader::new(stream);
+        let mut line = String::new();
+        while lines.read_line(&mut line).await.is_ok_and(|length| length > 0) {
+            let answer = match line.trim_end() {
+                "SENTINEL" => {
+                    let master = master.load(Ordering::SeqCst).to_string();
+                    format!("*2\r\n$9\r\n127.0.0.1\r\n${}\r\n{master}\r\n", master.len())
+                }
+                "SET" => {
+                    writes.send(port).unwrap();
+                    "+OK\r\n".to_owned()
+                }
+                "HELLO" | "CLIENT" | "SELECT" | "PING" => "+OK\r\n".to_owned(),
+                _ => String::new(),
+            };
+            lines.get_mut().write_all(answer.as_bytes()).await.unwrap();
+            line.clear();
+        }
+    }
+
+    /// The old master still runs and takes writes.
+    #[tokio::test]
+    async fn a_connection_follows_the_master_that_the_sentinels_name() {
+        let (master, (writes, mut written)) = (Arc::new(AtomicU16::new(0)), mpsc::unbounded_channel());
+        let start = || fake_server(Arc::clone(&master), writes.clone());
+        let (sentinel, old, new) = (start().await, start().await, start().await);
+        master.store(old, Ordering::SeqCst);
+        let address = RedisAddress::parse(&format!("redis-sentinel://127.0.0.1:{sentinel}/desk"), None).unwrap();
+        let connection = RedisConnection::new(Arc::new(address), Duration::from_secs(10));
+        let mut check = cmd("SET");
+        check.arg("key").arg("value");
+        let running = tokio::spawn(connection.clone().run(check));
+        assert_eq!(written.recv().await, Some(old));
+        master.store(new, Ordering::SeqCst);
+        assert_eq!(timeout(Duration::from_secs(30), written.recv()).await.unwrap(), Some(new));
+        running.abort();
+    }
 
     #[test]
     fn a_majority_of_all_sentinels_names_the_master() {

@@ -111,7 +111,8 @@ impl MessageFeed {
         let is_whole = page.rows.len() < READ_BATCH;
         let whole_since = is_whole.then_some(read.since);
         let mut arrived = IncomingMessages { messages: Vec::new(), whole_since, gap: None };
-        let mut is_lost = page.lacks(&self.acknowledged);
+        let is_own_lost = is_whole && page.lacks_of_earlier_epochs(&self.acknowledged);
+        let mut is_lost = is_own_lost || page.lacks(&self.acknowledged);
         for (id, fields) in &page.rows {
             let Ok(id) = id.parse::<MessageId>() else { continue };
             let succession = read.advance(id, number(fields), previous(fields));
@@ -128,8 +129,8 @@ impl MessageFeed {
             arrived.gap = Some(read.id);
         }
         if is_lost || is_whole && read.end != page.end {
-            // After another name of the log, the other nodes notice it as well.
-            let is_noticed = page.end.named_at() > read.end.named_at();
+            // After another name of the log, the other nodes notice it as well; but not what this node posted before it noticed.
+            let is_noticed = page.end.named_at() > read.end.named_at() && !is_own_lost;
             self.rename = if is_noticed { EpochRename::NotDue } else { EpochRename::Due };
             arrived.gap = Some(if is_whole { read.skip_to(&page) } else { read.id });
             // This loss is noticed, whether or not the log gets another name now.

@@ -62,6 +62,11 @@ impl AcknowledgedEnds {
         self.0.iter().filter(move |end| end.epoch == epoch)
     }
 
+    /// Returns the ends of other epochs.
+    pub(super) fn of_other_epochs<'a>(&'a self, epoch: &'a str) -> impl Iterator<Item = &'a LogEnd> {
+        self.0.iter().filter(move |end| end.epoch != epoch)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

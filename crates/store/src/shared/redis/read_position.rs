@@ -1,6 +1,6 @@
 //! How far a node has read the message log, and whether what it reads next continues the same log.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use deskpass_core::MessageId;
 use redis::Value;
@@ -50,7 +50,7 @@ pub(super) enum Succession {
 
 impl LogPage {
     /// Returns whether the log lacks one of these messages, which it has acknowledged. They are from before this read. Those of
-    /// another epoch do not count: its end was noticed.
+    /// another epoch do not count.
     pub(super) fn lacks(&self, acknowledged: &AcknowledgedEnds) -> bool {
         if acknowledged.is_empty() {
             return false;
@@ -67,6 +67,18 @@ impl LogPage {
             sent.number > self.end.number || ids.get(&sent.number).is_some_and(|there| *there != sent.last)
         };
         acknowledged.of_epoch(&self.end.epoch).any(is_lost)
+    }
+
+    /// Returns whether this page, which has everything up to the end, lacks one of these messages of an earlier epoch. They were posted
+    /// after this node had read everything. The other nodes may have noticed the end of that epoch before the messages were posted:
+    /// where some nodes used an old master for longer.
+    pub(super) fn lacks_of_earlier_epochs(&self, acknowledged: &AcknowledgedEnds) -> bool {
+        let mut earlier = acknowledged.of_other_epochs(&self.end.epoch).peekable();
+        if earlier.peek().is_none() {
+            return false;
+        }
+        let ids: HashSet<MessageId> = self.rows.iter().filter_map(|(id, _)| id.parse().ok()).collect();
+        earlier.any(|sent| sent.last != self.end.last && !ids.contains(&sent.last))
     }
 }
 
@@ -226,6 +238,22 @@ mod tests {
             page.rows = vec![(after.to_string(), fields(2, previous))];
             assert_eq!(page.lacks(&acknowledged), is_lost, "{previous:?}");
         }
+    }
+
+    #[test]
+    fn a_sender_misses_a_message_of_an_earlier_epoch() {
+        let (sent, after) = (id(NOW - 9, 0), id(NOW - 5, 0));
+        let mut acknowledged = AcknowledgedEnds::default();
+        let mut page = page(0, (2, after), 2, &[(2, after)]);
+        acknowledged.push(LogEnd { epoch: epoch(0), number: 1, last: sent });
+        assert!(!page.lacks_of_earlier_epochs(&acknowledged), "it is compared by its number");
+        acknowledged.push(LogEnd { epoch: epoch(1), number: 1, last: sent });
+        assert!(page.lacks_of_earlier_epochs(&acknowledged));
+        page.rows.insert(0, (sent.to_string(), fields(1, None)));
+        assert!(!page.lacks_of_earlier_epochs(&acknowledged), "the log only has another name");
+        page.rows.clear();
+        page.end.last = sent;
+        assert!(!page.lacks_of_earlier_epochs(&acknowledged), "it is the last one");
     }
 
     /// The clock of a server that has become master may be behind, and the same millisecond may not be over.
