@@ -1,7 +1,7 @@
 //! Serves a simulator standalone, on its own port.
 
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;

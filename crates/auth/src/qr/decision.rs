@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use deskpass_core::{
-    ClientInfo, Confirm, Digest, EarlyEnd, IdentifiedPerson, InvalidTransition, LoginMethod, MatchNumber, NumberMatch,
-    PendingSignIn, PersonPreview, PhoneClaim, Reference, Secret, SignInOrigin, SignInStage, Timestamp,
+    ClientInfo, Digest, EarlyEnd, IdentifiedPerson, InvalidTransition, LoginMethod, MatchNumber, NumberMatch,
+    PendingSignIn, PersonPreview, PhoneClaim, Reference, SignInOrigin, SignInStage, Timestamp,
 };
 use deskpass_store::SignInStep;
 
@@ -155,12 +155,5 @@ impl Auth {
         phone.reference = Some(reference);
         let attempt = Attempt::to_sign_in(Some(&who.key), LoginMethod::Qrcode, &phone);
         self.record_refusal(Attempt { source: Some(asked.source), ..attempt }, refusal).await
-    }
-
-    /// The ticket and the digest of a phone's secret.
-    pub(crate) async fn ticket_of_confirm(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
-        let confirm = Secret::<Confirm>::parse(confirm).map_err(|_| Refusal::SignInOver)?.digest();
-        let ticket = self.shared.claims.read_with(&confirm, self.clock.now(), |pointer| pointer.to).await?;
-        Ok((ticket.ok_or(Refusal::SignInOver)?, confirm))
     }
 }
