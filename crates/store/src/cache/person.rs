@@ -251,7 +251,8 @@ mod tests {
             prop_assert_eq!(cached.name(), &*person.name);
             prop_assert_eq!(cached.subject(), person.subject.as_deref());
             let json = serde_json::to_string(&person.name).unwrap_or_default();
-            prop_assert!(!cached.has_plain_texts() || json == format!("\"{}\"", person.name));
+            let plain = format!("\"{}\"", person.name);
+            prop_assert!(!cached.has_plain_texts() || json == plain);
             prop_assert!(cached.is_same_as(&CachedPerson::new(&person)));
             prop_assert_eq!(cached.is_same_as(&CachedPerson::new(&other)), person == other);
         }

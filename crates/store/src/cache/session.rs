@@ -168,7 +168,8 @@ mod tests {
                 let (is_due, passed) = (record.is_use_due(Timestamp::from_millis(now)), now - exact);
                 prop_assert_eq!(packed.record_use(Timestamp::from_millis(now)), is_due);
                 let (exactly, latest) = (LAST_USE_INTERVAL_MILLIS, LAST_USE_INTERVAL_MILLIS + 1_000);
-                prop_assert!(if is_due { passed >= exactly } else { passed < latest });
+                let is_right = if is_due { passed >= exactly } else { passed < latest };
+                prop_assert!(is_right);
                 prop_assert!(!packed.record_use(Timestamp::from_millis(now)), "once");
                 if is_due {
                     exact = now;

@@ -56,7 +56,7 @@ static LOG: [Row; 15] = [
     ("rows with their predecessors", &["primary key of login_log", "login_log_by_chain"]),
 ];
 
-static OTHERS: [Row; 15] = [
+static OTHERS: [Row; 16] = [
     ("agent", &["primary key of agent", "primary key of employee", "primary key of recovery_code"]),
     ("next agents", &["primary key of agent"]),
     ("agents", &["primary key of agent", "primary key of employee"]),
