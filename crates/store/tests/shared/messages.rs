@@ -1,8 +1,10 @@
 //! Messages over real servers: every node reads the messages that any node accepted, and Redis holds only ciphertext.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use deskpass_core::{Chunk, ChunkOutOfOrder, EmployeeKey, FrameDraft, Message, MessageKind, Recipient, StreamId};
+use deskpass_core::{
+    Chunk, ChunkOutOfOrder, Clock, EmployeeKey, FrameDraft, Message, MessageKind, Recipient, StreamId,
+};
 use deskpass_store::{MessageFeed, PostOutcome, RejectedMessage};
 use tokio::time::timeout;
 
@@ -274,7 +276,7 @@ async fn what_a_node_posted_to_an_old_master_is_known_to_all_as_lost() {
     // The log of the new master, as the others have named it.
     server.cli(&["DEL", "test:1:{mail}"]);
     server.cli(&["HDEL", "test:1:{mail}:end", "number", "last"]);
-    let named = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() + 1_000;
+    let named = Clock::steady(at(0)).now().millis() + 1_000;
     server.cli(&["HSET", "test:1:{mail}:end", "epoch", &format!("{named}-{named}-other")]);
     finds_a_gap(&mut round).await;
     finds_a_gap(&mut own).await;
