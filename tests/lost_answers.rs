@@ -59,7 +59,7 @@ impl Scene {
 }
 
 /// An answer that never comes.
-const NEVER: Fault = Fault::Delay(Duration::from_secs(3_600));
+const NEVER: Fault = Fault::Delay(Duration::from_hours(1));
 /// Nothing goes wrong.
 const AT_ONCE: Fault = Fault::Delay(Duration::from_millis(1));
 

@@ -10,6 +10,9 @@ use crate::{Auth, Error};
 
 /// The number of rows per batch: small enough not to delay sign-ins, which share the writer.
 const SWEEP_BATCH_SIZE: i64 = 500;
+/// The most rows of each chain of the audit log that a batch removes. With 20 million rows in SQLite, a row takes 0.2 ms, in which
+/// nothing else is written.
+const PRUNE_BATCH_SIZE: i64 = 100;
 /// The lease of a sweep, which is renewed after each batch, since one may take long. After it, another node may sweep.
 const SWEEP_LEASE: Duration = Duration::from_secs(50);
 /// How long a sweep begins further batches. A backlog that is left is swept next, after the work that precedes each sweep.
@@ -91,7 +94,7 @@ impl Auth {
     async fn sweep_batch(&self, now: Timestamp) -> Result<Swept, Error> {
         let swept = self.store.sweep(now, now - self.policy.session_lifetime, SWEEP_BATCH_SIZE).await?;
         let oldest = now - self.policy.log_retention;
-        let pruned = self.store.prune_log(oldest, self.chain_keys.clone(), SWEEP_BATCH_SIZE).await?;
+        let pruned = self.store.prune_log(oldest, self.chain_keys.clone(), PRUNE_BATCH_SIZE).await?;
         // Fewer rows than a batch altogether: no kind of record had a full batch. The journal always has some, as long as nodes write.
         let is_complete = pruned == 0 && i64::try_from(swept).is_ok_and(|swept| swept < SWEEP_BATCH_SIZE);
         Ok(Swept { rows: swept + pruned, is_complete })

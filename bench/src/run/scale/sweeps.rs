@@ -13,6 +13,8 @@ use crate::stats::{nanoseconds, now};
 
 /// The number of rows of a batch, as in the service.
 const BATCH_SIZE: i64 = 500;
+/// The same for each of the eight chains of the audit log.
+const PRUNE_BATCH_SIZE: i64 = 100;
 
 /// The sessions that are kept in the cache of this process: none are read.
 const CACHE_ENTRIES: usize = 1_000;
@@ -35,8 +37,9 @@ impl Run<'_> {
             let batches = self.batches(name, async || store.sweep(moment, expired, BATCH_SIZE).await).await;
             self.report_calls(&format!("{title}: {name}"), batches);
         }
-        for name in ["prune of 4 000 rows of the audit log", "prune without anything to remove"] {
-            let batches = self.batches(name, async || store.prune_log(pruned, keys.clone(), BATCH_SIZE).await).await;
+        for name in ["prune of 800 rows of the audit log", "prune without anything to remove"] {
+            let batches =
+                self.batches(name, async || store.prune_log(pruned, keys.clone(), PRUNE_BATCH_SIZE).await).await;
             self.report_calls(&format!("{title}: {name}"), batches);
         }
         Ok(())

@@ -160,7 +160,7 @@ fn finish(source: &SqliteConnection, target: &PostgresConnection) -> Result<()> 
     let (kind, person_id) = platform.map(|platform| (platform.kind, platform.person_id)).unzip();
     let text = "UPDATE desk SET key_check = $1, platform_kind = $2, person_id = $3";
     target.execute(text, &args![check.as_deref(), kind.as_deref(), person_id.as_deref()])?;
-    postgres::commit_maintenance(target)
+    postgres::commit_bulk(target)
 }
 
 fn copy_table(

@@ -197,8 +197,7 @@ fn begin(sql: &Sql<'_>) -> Result<()> {
     }
 }
 
-/// Commits long work.
-pub(super) fn commit(sql: &Sql<'_>) -> Result<()> {
+fn commit(sql: &Sql<'_>) -> Result<()> {
     match sql {
         Sql::Sqlite(_) => sql.batch("COMMIT"),
         Sql::Postgres(connection) => commit_maintenance(connection),

@@ -30,7 +30,7 @@ pub(super) use dedicated::{display_name, with_connection, with_migrated_connecti
 pub use inspect::{PostgresStatus, inspect_postgres};
 pub(crate) use journal::statements as journal_statements;
 pub(super) use journal::{probe_write, sweep, write as write_journal};
-pub(super) use maintenance::commit_maintenance;
+pub(super) use maintenance::{commit_bulk, commit_maintenance};
 pub(super) use node_lock::lock_out_nodes;
 
 use super::erased::{ReadWork, WriteWork};

@@ -220,7 +220,11 @@ fn load<R: Read>(
     }
     let entry = entry(&backup.header);
     let ended = complete(sql, settings, &entry)?;
-    migrate::commit(sql).map_err(broken("all tables"))?;
+    let committed = match sql {
+        Sql::Sqlite(_) => sql.batch("COMMIT"),
+        Sql::Postgres(connection) => postgres::commit_bulk(connection),
+    };
+    committed.map_err(broken("all tables"))?;
     Ok(RestoreReport { header: backup.header, tables, ended })
 }
 

@@ -89,6 +89,15 @@ impl Sql<'_> {
         }
     }
 
+    /// What follows a table in a query that must use this index. SQLite has no statistics here, so it is told the index; it refuses the
+    /// query if the index cannot be used. PostgreSQL has statistics, and no such hint.
+    pub(crate) fn index_hint(&self, index: &str) -> String {
+        match self {
+            Self::Sqlite(_) => format!("INDEXED BY {index}"),
+            Self::Postgres(_) => String::new(),
+        }
+    }
+
     /// Returns whether a query has a row.
     pub(crate) fn exists(&self, text: &str, values: &[SqlValue<'_>]) -> Result<bool> {
         let mut exists = false;

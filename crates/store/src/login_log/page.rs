@@ -108,14 +108,12 @@ impl LogIndex {
     /// column stands alone: in a comparison of several columns, PostgreSQL ends its search only by the first one, and would read on to
     /// the end of the corporation.
     fn text(self, sql: &Sql<'_>, step: usize, department: bool) -> String {
-        let hint = match sql {
-            Sql::Sqlite(_) => format!("INDEXED BY {}", self.name()),
-            Sql::Postgres(_) => String::new(),
-        };
+        let hint = sql.index_hint(self.name());
         let columns = [&["corp_id"], self.columns()].concat();
         let mut asked: Vec<_> = columns.iter().zip(["$1", "$3", "$4"]).collect();
         let (column, value) = asked.pop().unwrap_or((&"corp_id", "$1"));
-        let equal: String = asked.iter().map(|(column, value)| format!("{column} = {value} AND ")).collect();
+        let equal: Vec<_> = asked.iter().flat_map(|(column, value)| [**column, " = ", *value, " AND "]).collect();
+        let equal = equal.concat();
         let department = if department { DEPARTMENT } else { "NULL" };
         // The index has only rows with a reference.
         let present = if matches!(self, Self::Reference) { "reference IS NOT NULL AND " } else { "" };

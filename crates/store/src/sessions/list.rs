@@ -167,16 +167,13 @@ impl SessionWalk {
         Ok(Self { corp, employee, from: (at, digest.to_owned()), step })
     }
 
-    /// The statement. SQLite is told the index: it has no statistics, and would rather filter all sessions than sort a few.
+    /// The statement. Without the hint, SQLite would rather filter all sessions than sort a few.
     pub(crate) fn text(&self, sql: &Sql<'_>) -> String {
         let (index, walk) = match self.employee {
             Some(_) => ("session_of_employee", OF_EMPLOYEE),
             None => ("session_by_birth", OF_CORPORATION),
         };
-        let hint = match sql {
-            Sql::Sqlite(_) => format!("INDEXED BY {index}"),
-            Sql::Postgres(_) => String::new(),
-        };
+        let hint = sql.index_hint(index);
         format!("{COLUMNS} {hint} {WITH_EMPLOYEE} {walk} LIMIT {}", self.step)
     }
 

@@ -1,8 +1,10 @@
 //! Messages over real servers: every node reads the messages that any node accepted, and Redis holds only ciphertext.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use deskpass_core::{Chunk, ChunkOutOfOrder, EmployeeKey, FrameDraft, Message, MessageKind, Recipient, StreamId};
+use deskpass_core::{
+    Chunk, ChunkOutOfOrder, Clock, EmployeeKey, FrameDraft, Message, MessageKind, Recipient, StreamId,
+};
 use deskpass_store::{MessageFeed, PostOutcome, RejectedMessage};
 use tokio::time::timeout;
 
@@ -46,6 +48,11 @@ pub(crate) async fn passes(a: &Desk, b: &Desk, name: &str) {
     assert_eq!(gap, RejectedMessage { place: 1, why: ChunkOutOfOrder::Gap(5) });
 }
 
+/// A connection of the test itself.
+async fn connect(server: &Server) -> redis::aio::MultiplexedConnection {
+    redis::Client::open(server.url()).unwrap().get_multiplexed_async_connection().await.unwrap()
+}
+
 /// The sealed messages in the entries of the stream, as stored in Redis.
 async fn sealed(wire: &mut redis::aio::MultiplexedConnection) -> Vec<Vec<u8>> {
     let range = redis::cmd("XRANGE").arg("test:1:{mail}").arg("-").arg("+").to_owned();
@@ -84,8 +91,7 @@ async fn taken_in(desk: &Desk, round: &mut MessageFeed, seconds: i64) -> usize {
 async fn replayed_messages_are_dropped_and_counted() {
     let server = Server::start(&[]);
     let (one, other) = (node(&server.url()), node(&server.url()));
-    let client = redis::Client::open(server.url()).unwrap();
-    let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+    let mut wire = connect(&server).await;
     let (mut round, mut elsewhere) = (one.messages.feed().unwrap(), other.messages.feed().unwrap());
     // Before anything is sent, so that each node reads everything.
     round.next().await;
@@ -131,8 +137,7 @@ async fn messages_in_redis_can_be_neither_read_nor_forged() {
     post(&desk, vec![message("hunter2", Some(0))]).await.unwrap();
     let mut round = desk.messages.feed().unwrap();
     read(&mut round, "hunter2").await;
-    let client = redis::Client::open(server.url()).unwrap();
-    let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+    let mut wire = connect(&server).await;
     let range = redis::cmd("XRANGE").arg("test:1:{mail}").arg("-").arg("+").to_owned();
     let there: Vec<(String, Vec<Vec<u8>>)> = range.query_async(&mut wire).await.unwrap();
     let there: Vec<u8> = there.into_iter().flat_map(|(_, fields)| fields.concat()).collect();
@@ -186,8 +191,7 @@ async fn a_message_in_place_of_a_lost_one_is_noticed() {
     for is_followed in [false, true] {
         let server = Server::start(&[]);
         let (one, other) = (node(&server.url()), node(&server.url()));
-        let client = redis::Client::open(server.url()).unwrap();
-        let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+        let mut wire = connect(&server).await;
         let mut round = one.messages.feed().unwrap();
         assert_eq!(round.next().await.gap, None);
         post(&other, vec![message("a", None)]).await.unwrap();
@@ -205,6 +209,24 @@ async fn a_message_in_place_of_a_lost_one_is_noticed() {
     }
 }
 
+/// Has Redis lose the only message, or get another one in its place.
+async fn lose_the_message(server: &Server, wire: &mut redis::aio::MultiplexedConnection, is_replaced: bool) {
+    let [sealed]: [Vec<u8>; 1] = sealed(wire).await.try_into().unwrap();
+    server.cli(&["DEL", "test:1:{mail}"]);
+    if is_replaced {
+        replay(wire, 1, &sealed).await;
+    } else {
+        server.cli(&["HDEL", "test:1:{mail}:end", "number", "last"]);
+    }
+}
+
+/// The feeds of two nodes, after their first read.
+async fn feeds(one: &Desk, other: &Desk) -> (MessageFeed, MessageFeed) {
+    let mut feeds = (one.messages.feed().unwrap(), other.messages.feed().unwrap());
+    assert_eq!((feeds.0.next().await.gap, feeds.1.next().await.gap), (None, None));
+    feeds
+}
+
 /// Asserts that a node reads on without another gap.
 async fn reads_on(round: &mut MessageFeed) {
     let arrived = timeout(Duration::from_secs(20), round.next()).await.expect("it comes");
@@ -217,16 +239,12 @@ async fn reads_on(round: &mut MessageFeed) {
 async fn a_loss_that_one_node_notices_is_known_to_all() {
     let server = Server::start(&[]);
     let (one, slow, other) = (node(&server.url()), node(&server.url()), node(&server.url()));
-    let client = redis::Client::open(server.url()).unwrap();
-    let mut wire = client.get_multiplexed_async_connection().await.unwrap();
-    let (mut round, mut behind) = (one.messages.feed().unwrap(), slow.messages.feed().unwrap());
-    assert_eq!((round.next().await.gap, behind.next().await.gap), (None, None));
+    let mut wire = connect(&server).await;
+    let (mut round, mut behind) = feeds(&one, &slow).await;
     let posted = post(&other, vec![message("a", None)]).await.unwrap();
     let [PostOutcome::AllNodes(lost, _)] = posted[..] else { panic!("{posted:?}") };
     read(&mut round, "a").await;
-    let [sealed]: [Vec<u8>; 1] = sealed(&mut wire).await.try_into().unwrap();
-    server.cli(&["DEL", "test:1:{mail}"]);
-    replay(&mut wire, 1, &sealed).await;
+    lose_the_message(&server, &mut wire, true).await;
     finds_a_gap(&mut round).await;
     finds_a_gap(&mut behind).await;
     // A node that starts now does not tell the clients that they have missed nothing.
@@ -243,18 +261,10 @@ async fn the_loss_of_a_message_that_nobody_had_read_is_noticed_by_its_sender() {
     for is_replaced in [false, true] {
         let server = Server::start(&[]);
         let (one, sender) = (node(&server.url()), node(&server.url()));
-        let client = redis::Client::open(server.url()).unwrap();
-        let mut wire = client.get_multiplexed_async_connection().await.unwrap();
-        let (mut round, mut own) = (one.messages.feed().unwrap(), sender.messages.feed().unwrap());
-        assert_eq!((round.next().await.gap, own.next().await.gap), (None, None));
+        let mut wire = connect(&server).await;
+        let (mut round, mut own) = feeds(&one, &sender).await;
         post(&sender, vec![message("a", None)]).await.unwrap();
-        let [sealed]: [Vec<u8>; 1] = sealed(&mut wire).await.try_into().unwrap();
-        server.cli(&["DEL", "test:1:{mail}"]);
-        if is_replaced {
-            replay(&mut wire, 1, &sealed).await;
-        } else {
-            server.cli(&["HDEL", "test:1:{mail}:end", "number", "last"]);
-        }
+        lose_the_message(&server, &mut wire, is_replaced).await;
         finds_a_gap(&mut own).await;
         finds_a_gap(&mut round).await;
         post(&sender, vec![message("b", None)]).await.unwrap();
@@ -268,13 +278,12 @@ async fn the_loss_of_a_message_that_nobody_had_read_is_noticed_by_its_sender() {
 async fn what_a_node_posted_to_an_old_master_is_known_to_all_as_lost() {
     let server = Server::start(&[]);
     let (one, sender) = (node(&server.url()), node(&server.url()));
-    let (mut round, mut own) = (one.messages.feed().unwrap(), sender.messages.feed().unwrap());
-    assert_eq!((round.next().await.gap, own.next().await.gap), (None, None));
+    let (mut round, mut own) = feeds(&one, &sender).await;
     post(&sender, vec![message("a", None)]).await.unwrap();
     // The log of the new master, as the others have named it.
     server.cli(&["DEL", "test:1:{mail}"]);
     server.cli(&["HDEL", "test:1:{mail}:end", "number", "last"]);
-    let named = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() + 1_000;
+    let named = Clock::steady(at(0)).now().millis() + 1_000;
     server.cli(&["HSET", "test:1:{mail}:end", "epoch", &format!("{named}-{named}-other")]);
     finds_a_gap(&mut round).await;
     finds_a_gap(&mut own).await;
@@ -290,18 +299,10 @@ async fn a_loss_is_noticed_while_redis_takes_no_writes() {
     for is_replaced in [false, true] {
         let server = Server::start(&[]);
         let (sender, slow, other) = (node(&server.url()), node(&server.url()), node(&server.url()));
-        let client = redis::Client::open(server.url()).unwrap();
-        let mut wire = client.get_multiplexed_async_connection().await.unwrap();
-        let (mut round, mut behind) = (sender.messages.feed().unwrap(), slow.messages.feed().unwrap());
-        assert_eq!((round.next().await.gap, behind.next().await.gap), (None, None));
+        let mut wire = connect(&server).await;
+        let (mut round, mut behind) = feeds(&sender, &slow).await;
         post(&sender, vec![message("a", None)]).await.unwrap();
-        let [sealed]: [Vec<u8>; 1] = sealed(&mut wire).await.try_into().unwrap();
-        server.cli(&["DEL", "test:1:{mail}"]);
-        if is_replaced {
-            replay(&mut wire, 1, &sealed).await;
-        } else {
-            server.cli(&["HDEL", "test:1:{mail}:end", "number", "last"]);
-        }
+        lose_the_message(&server, &mut wire, is_replaced).await;
         server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
         let arrived = timeout(Duration::from_secs(20), round.next()).await.expect("the loss is noticed");
         assert_eq!((arrived.messages.len(), arrived.gap.is_some()), (usize::from(is_replaced), true), "{arrived:?}");

@@ -149,7 +149,7 @@ async fn arrive(
     opener: CallbackOpener,
 ) -> Result<CallbackOutcome, Error> {
     match returned.and_then(|returned| returned.into_callback(&app, flow.as_ref(), visitor.clone(), opener)) {
-        Ok(callback) => app.auth.handle_callback(callback).await,
+        Ok(callback) => Box::pin(app.auth.handle_callback(callback)).await,
         Err(refusal) => app.auth.refuse_callback(refusal, &visitor).await,
     }
 }
