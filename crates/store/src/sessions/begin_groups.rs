@@ -4,8 +4,8 @@
 //! with a transaction for each sign-in, eight chains and a commit of a millisecond, there were 3 200 sign-ins a second at most. Those that
 //! arrive while others are written wait, and share the next transaction, with the same number of round trips in all.
 //!
-//! A group only makes sign-ins cheaper. Where its transaction fails, or would wait for a row for longer than a moment, each of its members
-//! tries again in a transaction of its own.
+//! A group only makes sign-ins cheaper. Where its transaction fails, or would wait for a row for longer than a moment, each
+//! of its members tries again in a transaction of its own, unless it has waited for too long itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,8 +49,8 @@ pub(crate) enum GroupOutcome {
 }
 
 impl GroupOutcome {
-    /// The outcome of a group that failed, for a member that has waited this long; a sign-in may take `limit`. The other members may
-    /// have waited for longer, and have no time left.
+    /// The outcome of a group that failed, for a member that has waited this long; a sign-in may take `limit`. The other
+    /// members may have waited for longer, and have no time left.
     fn after(error: &StoreError, waited: Duration, limit: Duration) -> Self {
         if waited < limit / 2 {
             Self::Alone { is_repeated: error.is_outcome_unknown() }
@@ -161,9 +161,9 @@ async fn begin_group(database: &Database, group: Vec<Arc<PendingSession>>) -> Ve
     outcomes
 }
 
-/// The members of a group, each with its place in it, in the order in which transactions about several employees lock them, so that two
-/// groups do not block each other. (A change that locks its author before its target can be in the way: the group then gives up.) An
-/// employee is a member once: what a sign-in does depends on the one before it.
+/// The members of a group, each with its place in it, in the order in which transactions about several employees lock them,
+/// so that two groups do not block each other. (A change that locks its actor before its target can be in the way: the group
+/// then gives up.) An employee is a member once: what a sign-in does depends on the one before it.
 fn members(group: Vec<Arc<PendingSession>>) -> (Vec<usize>, Vec<Arc<PendingSession>>) {
     let mut members: Vec<_> = group.into_iter().enumerate().collect();
     members.sort_by(|(_, one), (_, other)| one.employee().cmp(&other.employee()));
