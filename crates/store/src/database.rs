@@ -167,8 +167,21 @@ impl Database {
             Backend::Sqlite(database) => database.writer.run(work).await,
             Backend::Postgres(database) => database.write(since, members, work).await,
         };
-        self.observer.report(Operation::Write, &done, since.elapsed());
+        // The requests of a group that was rolled back are reported one by one: most of them try again, and succeed.
+        let is_rolled_back = done.as_ref().is_err_and(|error| !error.is_outcome_unknown());
+        if members == Members::One || !is_rolled_back {
+            self.observer.report(Operation::Write, &done, since.elapsed());
+        }
         done
+    }
+
+    /// Reports a request of a group that has no time to try again, or that was in no group; returns its error.
+    pub(crate) fn report_given_up(&self, since: Instant, error: StoreError) -> StoreError {
+        // A group that may have been committed was reported already, as one write.
+        if !error.is_outcome_unknown() {
+            self.observer.report(Operation::Write, &Err::<(), _>(error.clone()), since.elapsed());
+        }
+        error
     }
 
     /// Runs work that has no further effect when it was committed before: so it runs again, once, if it is unknown whether it was,

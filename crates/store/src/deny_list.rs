@@ -24,9 +24,18 @@ named_enum! {
 }
 
 pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: EndReason, until: Timestamp) -> Result<()> {
+    deny_each(tx, &[(digest, until)], why)
+}
+
+/// Denies digests, each until a time of its own, in one round trip to PostgreSQL: someone with many sessions must not hold
+/// up those whose sign-ins share a transaction with theirs.
+pub(crate) fn deny_each(tx: &mut Tx<'_>, denied: &[(Digest, Timestamp)], why: EndReason) -> Result<()> {
     let text = "INSERT INTO denied_token (digest, reason, until) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-    tx.execute(text, &args![digest, why.name(), until])?;
-    tx.record_change(CacheChange::Session(digest));
+    let statements = denied.iter().map(|(digest, until)| (text, args![*digest, why.name(), *until].to_vec()));
+    tx.execute_all(&statements.collect::<Vec<_>>())?;
+    for (digest, _) in denied {
+        tx.record_change(CacheChange::Session(*digest));
+    }
     Ok(())
 }
 

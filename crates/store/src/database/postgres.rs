@@ -145,11 +145,12 @@ fn transact(
     cache: &Cache,
     changed: &Notify,
 ) -> Result<(), WorkError> {
-    connection.batch(begin).map_err(WorkError::RolledBack)?;
-    let (mut touched, with_heartbeat) = match prepared(connection, work) {
+    let begun = connection.batch(begin);
+    let (mut touched, with_heartbeat) = match begun.and_then(|()| prepared(connection, work)) {
         Ok(prepared) => prepared,
         Err(error) => {
-            // A connection on which this fails is discarded, and the server rolls back.
+            // Also if only the first statement of `begin` succeeded: otherwise the next use of the connection would be in this
+            // transaction. A connection on which this fails is discarded, and the server rolls back.
             let _ = connection.batch("ROLLBACK");
             return Err(WorkError::RolledBack(error));
         }

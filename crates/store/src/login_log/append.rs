@@ -4,7 +4,7 @@
 //! where the chains end, and to write.
 
 use super::LogEntry;
-use super::chain::{CHAIN_COUNT, chain_of};
+use super::chain::{CHAIN_COUNT, ChainKey, chain_of};
 use super::chain_ends::{ChainEnds, ChainPlace};
 use super::entry::EntryTexts;
 use crate::database::{Row, Sql, SqlValue, Tx};
@@ -49,9 +49,16 @@ pub(super) fn append(tx: &Tx<'_>, entries: &[&LogEntry]) -> Result<()> {
     for end in &stored {
         ends.set(end.chain, end.seq, end.hash.clone());
     }
+    // Found once for entries of one node, which have the same keys: where there are several keys, it takes a read.
+    let mut found: Option<(&str, &ChainKey)> = None;
     for entry in entries {
-        let end = stored.iter().find(|end| end.chain == chain_of(&entry.id));
-        let (key, texts) = (entry.key.appending(tx, end.map_or("", |end| &end.key_id))?, entry.texts());
+        let id = stored.iter().find(|end| end.chain == chain_of(&entry.id)).map_or("", |end| &*end.key_id);
+        let key = match found {
+            Some((of, key)) if of == id => key,
+            _ => entry.key.appending(tx, id)?,
+        };
+        found = Some((id, key));
+        let texts = entry.texts();
         let place = ends.append(key, entry, &texts);
         rows.push((*entry, texts, place));
     }

@@ -6,10 +6,10 @@ use super::network::{SignInNetwork, record_networks};
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
-use crate::deny_list::{EndReason, deny};
+use crate::deny_list::{EndReason, deny_each};
 use crate::locks::{lock_agent, lock_bound_link, lock_default_role, lock_employee, lock_link, lock_proof};
 use crate::oidc::endings::end_with_sessions_of;
-use crate::{LogEntry, Result, links};
+use crate::{LogEntry, Result, StoreError, links};
 
 /// A session to begin.
 #[derive(Clone, Debug)]
@@ -96,7 +96,9 @@ pub(super) fn begin_all(tx: &mut Tx<'_>, sessions: &[&NewSession]) -> Result<Vec
     LogEntry::write_all(tx, &begun.iter().map(|new| &new.entry).collect::<Vec<_>>())?;
     let outcome = |notified| if notified { BeginOutcome::BegunWithNotice } else { BeginOutcome::Begun };
     decide(&mut all, notified.into_iter().map(|notified| Some(outcome(notified))));
-    Ok(all.into_iter().filter_map(|(_, outcome)| outcome).collect())
+    // Each session has one: otherwise those after it would get the outcomes of others.
+    let outcomes: Option<Vec<_>> = all.into_iter().map(|(_, outcome)| outcome).collect();
+    outcomes.ok_or_else(|| StoreError::unavailable(&"a session was neither begun nor refused"))
 }
 
 fn undecided<'a>(all: &[Candidate<'a>]) -> Vec<&'a NewSession> {
@@ -213,12 +215,8 @@ fn end_oldest(tx: &mut Tx<'_>, begun: &[&NewSession]) -> Result<()> {
         args![session.employee.corp(), session.employee.id(), *digest, others]
     });
     let ended = tx.rows_for_each(text, &values.collect::<Vec<_>>(), |row| row.digest(0))?;
-    for (new, ended) in limited.iter().zip(ended) {
-        if ended.is_empty() {
-            continue;
-        }
-        ended.into_iter().try_for_each(|digest| deny(tx, digest, EndReason::Kicked, new.deny_until))?;
-        end_with_sessions_of(tx, &new.session.employee, new.session.created_at)?;
-    }
-    Ok(())
+    let ended: Vec<_> = limited.iter().zip(ended).filter(|(_, ended)| !ended.is_empty()).collect();
+    let denied = ended.iter().flat_map(|(new, ended)| ended.iter().map(move |digest| (*digest, new.deny_until)));
+    deny_each(tx, &denied.collect::<Vec<_>>(), EndReason::Kicked)?;
+    ended.iter().try_for_each(|(new, _)| end_with_sessions_of(tx, &new.session.employee, new.session.created_at))
 }

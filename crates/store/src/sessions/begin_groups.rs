@@ -4,11 +4,12 @@
 //! with a transaction for each sign-in, eight chains and a commit of a millisecond, there were 3 200 sign-ins a second at most. Those that
 //! arrive while others are written wait, and share the next transaction, with the same number of round trips in all.
 //!
-//! A group only makes sign-ins cheaper. Where its transaction fails, or would wait for a row for longer than a moment, each of its members
-//! tries again in a transaction of its own.
+//! A group only makes sign-ins cheaper. Where its transaction fails, or would wait for a row for longer than a moment, each
+//! of its members tries again in a transaction of its own, unless it has waited for too long itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -45,6 +46,18 @@ pub(crate) enum GroupOutcome {
     },
     /// There is no time to try again.
     Failed(StoreError),
+}
+
+impl GroupOutcome {
+    /// The outcome of a group that failed, for a member that has waited this long; a sign-in may take `limit`. The other
+    /// members may have waited for longer, and have no time left.
+    fn after(error: &StoreError, waited: Duration, limit: Duration) -> Self {
+        if waited < limit / 2 {
+            Self::Alone { is_repeated: error.is_outcome_unknown() }
+        } else {
+            Self::Failed(error.clone())
+        }
+    }
 }
 
 impl PendingSession {
@@ -102,7 +115,7 @@ impl Store {
         let (limit, since) = (self.database.read_timeout(), pending.since);
         match self.sign_in_groups.run(Arc::clone(&pending), limit, begin).await {
             Ok(GroupOutcome::Done(outcome)) => Ok(outcome),
-            Ok(GroupOutcome::Failed(error)) => Err(error),
+            Ok(GroupOutcome::Failed(error)) => Err(self.database.report_given_up(since, error)),
             Ok(GroupOutcome::Alone { is_repeated: false }) => self.begin_alone(pending).await,
             Ok(GroupOutcome::Alone { is_repeated: true }) => {
                 // If this fails, too, it is still unknown whether the group was committed.
@@ -110,7 +123,9 @@ impl Store {
                 again.await.map_err(StoreError::with_unknown_outcome)
             }
             // It was in no group.
-            Err(error) if error.kind() == StoreErrorKind::Overloaded => Err(error),
+            Err(error) if error.kind() == StoreErrorKind::Overloaded => {
+                Err(self.database.report_given_up(since, error))
+            }
             Err(error) => Err(error.with_unknown_outcome()),
         }
     }
@@ -121,24 +136,22 @@ async fn begin_group(database: &Database, group: Vec<Arc<PendingSession>>) -> Ve
     let mut outcomes = vec![GroupOutcome::Alone { is_repeated: false }; group.len()];
     let (places, members) = members(group);
     let since = members.iter().map(|member| member.since).min().unwrap_or_else(Instant::now);
+    let written = members.clone();
     let begin = move |tx: &mut Tx<'_>| {
-        let begun = begin_all(tx, &members.iter().map(|member| &member.new_session).collect::<Vec<_>>())?;
-        Ok(members.iter().zip(begun).map(|(member, outcome)| member.outcome(outcome, false)).collect::<Vec<_>>())
+        let begun = begin_all(tx, &written.iter().map(|member| &member.new_session).collect::<Vec<_>>())?;
+        Ok(written.iter().zip(begun).map(|(member, outcome)| member.outcome(outcome, false)).collect::<Vec<_>>())
     };
-    let begun = database.write_group(since, begin).await;
-    let has_time = since.elapsed() < database.read_timeout() / 2;
-    let begun: Vec<_> = match begun {
+    let begun: Vec<_> = match database.write_group(since, begin).await {
         Ok(begun) => begun.into_iter().map(GroupOutcome::Done).collect(),
-        Err(error) if has_time => {
-            let is_repeated = error.is_outcome_unknown();
-            if is_repeated {
-                tracing::info!(%error, "the outcome of a commit is unknown: trying again");
+        Err(error) => {
+            if error.is_outcome_unknown() {
+                tracing::info!(%error, sign_ins = members.len(), "the outcome of a commit is unknown");
             } else {
-                tracing::debug!(%error, sign_ins = places.len(), "sign-ins could not share a transaction");
+                tracing::debug!(%error, sign_ins = members.len(), "sign-ins could not share a transaction");
             }
-            vec![GroupOutcome::Alone { is_repeated }; places.len()]
+            let limit = database.read_timeout();
+            members.iter().map(|member| GroupOutcome::after(&error, member.since.elapsed(), limit)).collect()
         }
-        Err(error) => vec![GroupOutcome::Failed(error); places.len()],
     };
     for (place, outcome) in places.into_iter().zip(begun) {
         if let Some(slot) = outcomes.get_mut(place) {
@@ -148,11 +161,29 @@ async fn begin_group(database: &Database, group: Vec<Arc<PendingSession>>) -> Ve
     outcomes
 }
 
-/// The members of a group, each with its place in it, in the order in which all transactions lock employees, so that two of them do not
-/// block each other. An employee is a member once: what a sign-in does depends on the one before it.
+/// The members of a group, each with its place in it, in the order in which transactions about several employees lock them,
+/// so that two groups do not block each other. (A change that locks its actor before its target can be in the way: the group
+/// then gives up.) An employee is a member once: what a sign-in does depends on the one before it.
 fn members(group: Vec<Arc<PendingSession>>) -> (Vec<usize>, Vec<Arc<PendingSession>>) {
     let mut members: Vec<_> = group.into_iter().enumerate().collect();
     members.sort_by(|(_, one), (_, other)| one.employee().cmp(&other.employee()));
     members.dedup_by(|(_, one), (_, other)| one.employee() == other.employee());
     members.into_iter().unzip()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_failed_group_those_try_again_who_have_the_time() {
+        let (limit, lost) = (Duration::from_secs(2), StoreError::timed_out());
+        let after = |error: &StoreError, millis| GroupOutcome::after(error, Duration::from_millis(millis), limit);
+        // Of one group: it failed because the other member had no time left.
+        assert!(matches!(after(&lost, 900), GroupOutcome::Alone { is_repeated: false }));
+        assert!(matches!(after(&lost, 1_500), GroupOutcome::Failed(error) if !error.is_outcome_unknown()));
+        let lost = lost.with_unknown_outcome();
+        assert!(matches!(after(&lost, 900), GroupOutcome::Alone { is_repeated: true }));
+        assert!(matches!(after(&lost, 1_500), GroupOutcome::Failed(error) if error.is_outcome_unknown()));
+    }
 }

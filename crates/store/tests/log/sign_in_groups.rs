@@ -1,5 +1,7 @@
 //! Sign-ins that share a transaction on PostgreSQL. Tests on one thread: all sign-ins wait before the first group is formed.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, PlatformVouching, Role, Session};
@@ -63,6 +65,16 @@ async fn employ(fixture: &Fixture, count: usize) -> Vec<String> {
         fixture.employ("ww", who, "desk").await;
     }
     people
+}
+
+/// Counts the failed operations of a node from now on.
+fn count_failures(fixture: &Fixture) -> Arc<AtomicUsize> {
+    let failures = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&failures);
+    fixture.store().observe_operations(move |report| {
+        counter.fetch_add(usize::from(report.failure.is_some()), Ordering::Relaxed);
+    });
+    failures
 }
 
 /// Employs people of five kinds: one who was never here, one who is disabled, one with a session, one whose token was ended, and one who
@@ -131,7 +143,7 @@ async fn sign_ins_in_groups_have_the_effects_that_they_have_one_by_one() {
 #[tokio::test]
 async fn a_sign_in_that_fails_fails_alone() {
     let fixture = Fixture::scaled_out().await;
-    let people = employ(&fixture, 8).await;
+    let (people, failures) = (employ(&fixture, 8).await, count_failures(&fixture));
     // PostgreSQL accepts no text with this character.
     let network = |number: usize| if number == 1 { "\0" } else { NETWORK };
     let begin = |number: usize| fixture.store().begin_session(sign_in(&fixture, &people[number], network(number)));
@@ -141,6 +153,22 @@ async fn a_sign_in_that_fails_fails_alone() {
     }
     let verdict = fixture.verify().await;
     assert_eq!((verdict.rows, verdict.faults.len()), (7, 0), "{verdict:?}");
+    assert_eq!(failures.load(Ordering::Relaxed), 1, "the failure of the group is not counted besides");
+}
+
+#[tokio::test]
+async fn groups_of_two_nodes_at_once_extend_the_same_chains() {
+    let fixture = Fixture::scaled_out().await;
+    let people = employ(&fixture, 24).await;
+    // The nodes share no employee, and all chains.
+    let begin = |(number, who): (usize, &String)| {
+        let (node, new) = (fixture.node(number), sign_in(&fixture, who, NETWORK));
+        async move { node.begin_session(new).await }
+    };
+    let outcomes = join_all(people.iter().enumerate().map(begin)).await;
+    assert!(outcomes.into_iter().all(|outcome| outcome.unwrap() == BeginOutcome::Begun));
+    let verdict = fixture.verify().await;
+    assert_eq!((verdict.rows, verdict.fitting, verdict.faults.len()), (24, 24, 0), "{verdict:?}");
 }
 
 #[tokio::test]
@@ -162,7 +190,7 @@ async fn a_sign_in_that_waits_for_its_employee_holds_up_no_other() {
     let settings = stores::settings(stores::schema().await);
     let (url, timeout) = (settings.url.clone(), Duration::from_secs(8));
     let fixture = Fixture::scaled_out_with(PostgresSettings { timeout, ..settings }).await;
-    let people = employ(&fixture, 6).await;
+    let (people, failures) = (employ(&fixture, 6).await, count_failures(&fixture));
     let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client.batch_execute("BEGIN; UPDATE employee SET name = name WHERE employee_key = 'person00'").await.unwrap();
@@ -175,4 +203,5 @@ async fn a_sign_in_that_waits_for_its_employee_holds_up_no_other() {
     assert!(outcomes.into_iter().all(|outcome| outcome.unwrap() == BeginOutcome::Begun));
     client.batch_execute("COMMIT").await.unwrap();
     assert_eq!(first.await.unwrap(), BeginOutcome::Begun);
+    assert_eq!(failures.load(Ordering::Relaxed), 0, "a group that gives up is no failed write");
 }

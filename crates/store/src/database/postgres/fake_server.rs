@@ -1,5 +1,5 @@
 //! A server for tests that speaks the part of PostgreSQL's protocol which a connection without prepared statements uses. Every
-//! statement returns one row, except those that are never answered.
+//! statement returns one row, except those that are refused or never answered.
 
 use std::sync::Arc;
 
@@ -26,17 +26,23 @@ pub(super) struct FakeServer {
 struct ServerState {
     /// Parts of the statements that are never answered.
     unanswered: Vec<&'static str>,
+    /// Parts of the statements that fail.
+    refused: Vec<&'static str>,
     statements: UnboundedSender<String>,
     cancelled: UnboundedSender<i32>,
 }
 
 impl FakeServer {
     pub(super) async fn start(unanswered: &[&'static str]) -> Self {
+        Self::start_with(unanswered, &[]).await
+    }
+
+    pub(super) async fn start_with(unanswered: &[&'static str], refused: &[&'static str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("postgres://desk@{}/desk", listener.local_addr().unwrap());
         let ((send_statement, statements), (send_cancelled, cancelled)) = (unbounded_channel(), unbounded_channel());
-        let unanswered = unanswered.to_vec();
-        let state = ServerState { unanswered, statements: send_statement, cancelled: send_cancelled };
+        let (unanswered, refused) = (unanswered.to_vec(), refused.to_vec());
+        let state = ServerState { unanswered, refused, statements: send_statement, cancelled: send_cancelled };
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, Arc::new(state)));
         Self { url, statements, cancelled, _tasks: tasks }
@@ -84,7 +90,8 @@ async fn serve(mut stream: TcpStream, number: i32, state: Arc<ServerState>) {
         let Ok(b'Q') = stream.read_u8().await else { return };
         let Some(text) = read_frame(&mut stream).await else { return };
         let text = String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned();
-        let is_unanswered = state.unanswered.iter().any(|part| text.contains(part));
+        let contains_any = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
+        let (is_unanswered, is_refused) = (contains_any(&state.unanswered), contains_any(&state.refused));
         if !FIRST_STATEMENTS.iter().any(|first| text.starts_with(first)) {
             let _ = state.statements.send(text);
         }
@@ -93,7 +100,7 @@ async fn serve(mut stream: TcpStream, number: i32, state: Arc<ServerState>) {
             let _ = stream.read_u8().await;
             return;
         }
-        reply = one_row();
+        reply = if is_refused { refusal() } else { one_row() };
     }
 }
 
@@ -116,6 +123,11 @@ fn message(kind: u8, content: &[u8]) -> Vec<u8> {
 
 fn ready() -> Vec<u8> {
     message(b'Z', b"I")
+}
+
+/// The error of a statement that an operator has cancelled.
+fn refusal() -> Vec<u8> {
+    [message(b'E', b"SERROR\0C57014\0Mcanceling statement\0\0"), ready()].concat()
 }
 
 /// A result with one column and one row: `off`, which says that the server accepts writes.
