@@ -9,14 +9,11 @@ use deskpass_core::{
 use crate::batches::{BatchLimits, Batches};
 use crate::cache::{CacheChange, CacheLookup, Gap, PackedSession};
 use crate::database::{Row, Sql};
-use crate::deny_list::{EndReason, denied, deny};
+use crate::deny_list::{EndReason, denied_each, deny};
 use crate::directory::{NEXT_COLUMN, PERSON_COLUMNS, ROLES_OF_PERSON, add_roles, listed};
 use crate::locks::lock_role;
 use crate::oidc::endings::end_with_session;
-use crate::{
-    Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, SessionWithPerson, Store, StoreError,
-    StoreErrorKind,
-};
+use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, SessionWithPerson, Store, StoreError};
 
 /// Result of looking up a digest.
 #[derive(Clone, Debug)]
@@ -138,18 +135,25 @@ pub(crate) type SessionReads = Batches<Digest, FoundSession>;
 /// As many uses at once as there are readers of SQLite.
 pub(crate) const SESSION_READS: BatchLimits = BatchLimits { runners: 4, size: 32 };
 
-/// Finds the session of each digest, and its person. A record that cannot be read concerns one digest alone.
+/// Finds the session of each digest, and its person, in two round trips at most: a request with a token that exists must not wait while
+/// each of the unknown tokens beside it is looked for. A record that cannot be read concerns one digest alone.
 fn find_each(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<Result<FoundSession>>> {
     let values: Vec<_> = digests.iter().map(|digest| args![*digest]).collect();
-    let found = sql.rows_for_each(&FIND, &values, |row| Ok(session_and_person(row)))?;
-    let each = digests.iter().zip(found).map(|(digest, rows)| match merged(rows).transpose() {
-        Some(found) => Ok(found.map(Ok)),
-        None => match denied(sql, *digest) {
-            Err(error) if error.kind() != StoreErrorKind::Damaged => Err(error),
-            denied => Ok(denied.map(|why| Err(why.map_or(SessionLookup::NotFound, SessionLookup::Denied)))),
-        },
+    let rows = sql.rows_for_each(&FIND, &values, |row| Ok(session_and_person(row)))?;
+    let found: Vec<_> = rows.into_iter().map(|rows| merged(rows).transpose()).collect();
+    let others = digests.iter().zip(&found).filter(|(_, found)| found.is_none());
+    let others: Vec<_> = others.map(|(digest, _)| *digest).collect();
+    let mut reasons = denied_each(sql, &others)?.into_iter();
+    let each = found.into_iter().map(|found| match found {
+        Some(found) => found.map(Ok),
+        None => reasons.next().transpose().map(|why| Err(without_session(why.flatten()))),
     });
-    each.collect()
+    Ok(each.collect())
+}
+
+/// The result of looking up a digest that has no session.
+fn without_session(why: Option<EndReason>) -> SessionLookup {
+    why.map_or(SessionLookup::NotFound, SessionLookup::Denied)
 }
 
 /// The session and the person of several rows, one for each role.
