@@ -91,10 +91,12 @@ impl Cache {
         // Most sessions have no access token, and an entry is larger than that of a session.
         let access_tokens = (entries / 16).clamp(1, MAX_ACCESS_TOKENS);
         // The shards of the cache fill unevenly; without spare capacity a few entries would never fit.
-        let entries = entries.saturating_add(entries / 16);
+        let with_spare = |entries: usize| entries.saturating_add(entries / 16);
+        let sessions = with_spare(entries);
         Self {
-            sessions: Table::new(entries),
-            people: Table::new(entries),
+            sessions: Table::new(sessions),
+            // The people of all sessions fit, even if each is another one: a session whose person is evicted is read again.
+            people: Table::new(with_spare(sessions)),
             people_changes: PeopleChanges::new(),
             access_tokens: Table::new(access_tokens),
             rules: Table::new(1),

@@ -197,6 +197,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_people_of_all_cached_sessions_fit() {
+        // As many as fit, in more than one shard, and each with another person.
+        let (cache, count) = (Cache::new(20_000, Freshness::permanent()), 20_000 + 20_000 / 16);
+        let digest = |number: usize| Digest::of(&[&number.to_be_bytes()]);
+        for number in 0..count {
+            let record = SessionWithPerson::new(session(), other_person(&cache, number));
+            cache.sessions.insert(PackedSession::new(digest(number), &record));
+        }
+        let cached: Vec<_> = (0..count).filter_map(|number| cache.sessions.get(&digest(number))).collect();
+        assert!(cached.len() >= 20_000, "{}", cached.len());
+        assert_eq!(cached.iter().filter(|record| !record.person.is_current()).count(), 0);
+    }
+
     fn other_person(cache: &Cache, number: usize) -> Arc<CachedPerson> {
         let other = Person::new(EmployeeKey::from_parts("ww", &number.to_string()), "other");
         cache.keep_person(&other, cache.people_changes.now())
