@@ -10,8 +10,8 @@ use super::table::{Entry, FillStart, Placeholder, Table};
 use super::{Cache, CachedPerson, ChangeNumber};
 use crate::if_cached::leave_cache;
 
-/// How long a request waits for another request that reads the same entry. After that it bypasses the cache, so that one
-/// hanging read does not delay the others.
+/// How long a request waits for another request that reads the same entry. After that it bypasses the cache, so that
+/// one hanging read does not delay the others.
 const FILL_TIMEOUT: Duration = Duration::from_millis(200);
 
 pub(crate) enum CacheLookup<'a, E: Entry> {
@@ -63,10 +63,11 @@ impl Cache {
 }
 
 impl Cache {
-    /// The cached record of a person, or that of `person`, who was read together with a session and is now cached. The key was not
-    /// known before the read, so no placeholder was held: the person is cached only if they have not changed since `since`, which was
-    /// taken before the read. A change is noted before the key is removed. If it is removed before the person is added, the change is
-    /// seen here; if later, so is the person. A record that was not added is not current, and neither is a session with it.
+    /// The cached record of a person, or that of `person`, who was read together with a session and is now cached. The
+    /// key was not known before the read, so no placeholder was held: the person is cached only if they have not
+    /// changed since `since`, which was taken before the read. A change is noted before the key is removed. If it is
+    /// removed before the person is added, the change is seen here; if later, so is the person. A record that was not
+    /// added is not current, and neither is a session with it.
     pub(crate) fn keep_person(&self, person: &Person, since: ChangeNumber) -> Arc<CachedPerson> {
         let is_unchanged = || self.people_changes.is_unchanged(&person.key, since);
         self.people.get_or_insert_if(Arc::new(CachedPerson::new(person)), is_unchanged)

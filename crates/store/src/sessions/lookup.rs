@@ -32,7 +32,8 @@ impl Store {
         loop {
             match self.cache.look_up(&self.cache.sessions, digest).await {
                 CacheLookup::Hit(record) if record.person.is_current() => return Ok(SessionLookup::Session(record)),
-                // The person has changed, or was evicted. Removing the entry is always safe, updating it is not: it is read again.
+                // The person has changed, or was evicted. Removing the entry is always safe, updating it is not: it is
+                // read again.
                 CacheLookup::Hit(_) => self.cache.sessions.remove(digest),
                 CacheLookup::Miss(gap) if gap.bypasses_cache() => return self.read_session(*digest).await,
                 CacheLookup::Miss(gap) => {
@@ -63,8 +64,8 @@ impl Store {
         self.session_reads.run(digest, self.database.read_timeout(), read).await
     }
 
-    /// Reads a session that is not in the cache, and its person; `None` when the session changed during the read. The person may be
-    /// from the cache, and so from another time than the session, so the caller looks it up again.
+    /// Reads a session that is not in the cache, and its person; `None` when the session changed during the read. The
+    /// person may be from the cache, and so from another time than the session, so the caller looks it up again.
     async fn fill(&self, gap: Gap<'_, PackedSession>, digest: Digest) -> Result<Option<SessionLookup>> {
         let since = self.cache.people_changes.now();
         let (session, person) = match self.find_session_and_person(digest).await? {
@@ -96,8 +97,8 @@ impl Store {
         Ok(ended)
     }
 
-    /// Switches the active role in the session of `actor`, from whatever role is active there, and logs it; `false`, with
-    /// no change, when the employee does not hold the role and it is not the default role.
+    /// Switches the active role in the session of `actor`, from whatever role is active there, and logs it; `false`,
+    /// with no change, when the employee does not hold the role and it is not the default role.
     pub async fn switch_role(&self, actor: Actor, role: Role, entry: LogEntry) -> Result<bool, ChangeError> {
         let by = ChangeAuthor::Session(Actor { role: None, ..actor.clone() });
         let Actor { session, employee, now, .. } = actor;
@@ -116,8 +117,8 @@ impl Store {
     }
 }
 
-/// Finds a session and its person, one row for each role of the person: in one statement, which costs one round trip, and sees both as
-/// they are at one moment.
+/// Finds a session and its person, one row for each role of the person: in one statement, which costs one round trip,
+/// and sees both as they are at one moment.
 pub(super) static FIND: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {PERSON_COLUMNS}, s.role_id, s.login_method, s.login_source, s.created_at, s.expires_at, s.proven,
@@ -135,8 +136,9 @@ pub(crate) type SessionReads = Batches<Digest, FoundSession>;
 /// As many uses at once as there are readers of SQLite.
 pub(crate) const SESSION_READS: BatchLimits = BatchLimits { runners: 4, size: 32 };
 
-/// Finds the session of each digest, and its person, in two round trips at most: a request with a token that exists must not wait while
-/// each of the unknown tokens beside it is looked for. A record that cannot be read concerns one digest alone.
+/// Finds the session of each digest, and its person, in two round trips at most: a request with a token that exists
+/// must not wait while each of the unknown tokens beside it is looked for. A record that cannot be read concerns one
+/// digest alone.
 fn find_each(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<Result<FoundSession>>> {
     let values: Vec<_> = digests.iter().map(|digest| args![*digest]).collect();
     let rows = sql.rows_for_each(&FIND, &values, |row| Ok(session_and_person(row)))?;
