@@ -16,7 +16,7 @@ use crate::seed::Layout;
 use crate::server::Server;
 use crate::stats::float;
 
-/// Of the sessions in memory, the share that is used so often that all of them stay there.
+/// One in so many of the sessions in memory is used so often that it always stays there.
 const ALWAYS_IN_MEMORY: usize = 10;
 
 impl Run<'_> {

@@ -4,8 +4,8 @@
 //! reader that read before a commit must not restore what the commit removed. So it holds a placeholder while it reads;
 //! removing a key also removes the placeholder, and the late fill is discarded.
 //!
-//! A session is cached with a pointer to its person, for one lookup instead of two. A person's record is current as long as it is in the
-//! cache: a session whose person is not current any more is read again.
+//! A session is cached with a pointer to its person, for one lookup instead of two. A person's record is current as
+//! long as it is in the cache: a session whose person is not current any more is read again.
 //!
 //! Where other nodes change the same data, the cache is trusted only while this node provably knows every change.
 
@@ -53,7 +53,8 @@ pub(crate) enum CacheChange {
 }
 
 impl CacheChange {
-    /// Returns whether other nodes must apply it. They do not have a new session, and a swept session had already ended.
+    /// Returns whether other nodes must apply it. They do not have a new session, and a swept session had already
+    /// ended.
     pub(crate) fn concerns_other_nodes(&self) -> bool {
         matches!(self, Self::Session(_) | Self::Person(_) | Self::Rules | Self::AllSessions)
     }
@@ -91,10 +92,12 @@ impl Cache {
         // Most sessions have no access token, and an entry is larger than that of a session.
         let access_tokens = (entries / 16).clamp(1, MAX_ACCESS_TOKENS);
         // The shards of the cache fill unevenly; without spare capacity a few entries would never fit.
-        let entries = entries.saturating_add(entries / 16);
+        let with_spare = |entries: usize| entries.saturating_add(entries / 16);
+        let sessions = with_spare(entries);
         Self {
-            sessions: Table::new(entries),
-            people: Table::new(entries),
+            sessions: Table::new(sessions),
+            // The people of all sessions fit, even if no two share one: without its person, a session is read again.
+            people: Table::new(with_spare(sessions)),
             people_changes: PeopleChanges::new(),
             access_tokens: Table::new(access_tokens),
             rules: Table::new(1),

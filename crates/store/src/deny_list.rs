@@ -3,11 +3,13 @@
 use deskpass_core::{Digest, Timestamp};
 
 use crate::cache::CacheChange;
-use crate::database::{Sql, SqlValue, Tx};
+use crate::database::{Row, Sql, SqlValue, Tx};
 use crate::{Result, StoreError};
 
 /// The number of digests that one statement denies.
 const DENY_BATCH: usize = 100;
+
+const FIND_REASON: &str = "SELECT reason FROM denied_token WHERE digest = $1";
 
 named_enum! {
     /// Why a token was ended before it expired.
@@ -57,7 +59,16 @@ pub(crate) fn deny_all(tx: &Tx<'_>, digests: &[String], why: EndReason, until: T
 
 /// The reason why a digest is on the deny list, if it is.
 pub(crate) fn denied(sql: &Sql<'_>, digest: Digest) -> Result<Option<EndReason>> {
-    let text = "SELECT reason FROM denied_token WHERE digest = $1";
-    let Some(reason) = sql.first(text, &args![digest], |row| row.text(0))? else { return Ok(None) };
-    EndReason::from_name(&reason).map(Some).ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))
+    sql.first(FIND_REASON, &args![digest], reason)
+}
+
+/// The same for each of several digests, in one round trip. A reason that cannot be read concerns one digest alone.
+pub(crate) fn denied_each(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<Result<Option<EndReason>>>> {
+    let values: Vec<_> = digests.iter().map(|digest| args![*digest]).collect();
+    let found = sql.rows_for_each(FIND_REASON, &values, |row| Ok(reason(row)))?;
+    Ok(found.into_iter().map(|reasons| reasons.into_iter().next().transpose()).collect())
+}
+
+fn reason(row: &Row<'_>) -> Result<EndReason> {
+    EndReason::from_name(&row.text(0)?).ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))
 }

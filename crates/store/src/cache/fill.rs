@@ -10,8 +10,8 @@ use super::table::{Entry, FillStart, Placeholder, Table};
 use super::{Cache, CachedPerson, ChangeNumber};
 use crate::if_cached::leave_cache;
 
-/// How long a request waits for another request that reads the same entry. After that it bypasses the cache, so that one
-/// hanging read does not delay the others.
+/// How long a request waits for another request that reads the same entry. After that it bypasses the cache, so that
+/// one hanging read does not delay the others.
 const FILL_TIMEOUT: Duration = Duration::from_millis(200);
 
 pub(crate) enum CacheLookup<'a, E: Entry> {
@@ -63,10 +63,11 @@ impl Cache {
 }
 
 impl Cache {
-    /// The cached record of a person, or that of `person`, who was read together with a session and is now cached. The key was not
-    /// known before the read, so no placeholder was held: the person is cached only if they have not changed since `since`, which was
-    /// taken before the read. A change is noted before the key is removed. If it is removed before the person is added, the change is
-    /// seen here; if later, so is the person. A record that was not added is not current, and neither is a session with it.
+    /// The cached record of a person, or that of `person`, who was read together with a session and is now cached. The
+    /// key was not known before the read, so no placeholder was held: the person is cached only if they have not
+    /// changed since `since`, which was taken before the read. A change is noted before the key is removed. If it is
+    /// removed before the person is added, the change is seen here; if later, so is the person. A record that was not
+    /// added is not current, and neither is a session with it.
     pub(crate) fn keep_person(&self, person: &Person, since: ChangeNumber) -> Arc<CachedPerson> {
         let is_unchanged = || self.people_changes.is_unchanged(&person.key, since);
         self.people.get_or_insert_if(Arc::new(CachedPerson::new(person)), is_unchanged)
@@ -195,6 +196,20 @@ mod tests {
             change(&cache);
             assert!(cache.sessions.get(&digest).is_some_and(|record| !record.person.is_current()));
         }
+    }
+
+    #[test]
+    fn the_people_of_all_cached_sessions_fit() {
+        // As many as fit, in more than one shard, and each with another person.
+        let (cache, count) = (Cache::new(20_000, Freshness::permanent()), 20_000 + 20_000 / 16);
+        let digest = |number: usize| Digest::of(&[&number.to_be_bytes()]);
+        for number in 0..count {
+            let record = SessionWithPerson::new(session(), other_person(&cache, number));
+            cache.sessions.insert(PackedSession::new(digest(number), &record));
+        }
+        let cached: Vec<_> = (0..count).filter_map(|number| cache.sessions.get(&digest(number))).collect();
+        assert!(cached.len() >= 20_000, "{}", cached.len());
+        assert_eq!(cached.iter().filter(|record| !record.person.is_current()).count(), 0);
     }
 
     fn other_person(cache: &Cache, number: usize) -> Arc<CachedPerson> {

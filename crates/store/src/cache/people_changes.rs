@@ -1,8 +1,8 @@
 //! Which people have changed since a moment, for a reader who learns whom it reads only from the result.
 //!
-//! A session is read together with its person, whose key is not known before: no placeholder can be held for it. Instead the changes are
-//! numbered, and each is noted with the others of the same bucket. The reader takes the number before it reads. What it has read is
-//! cached only if no change in the bucket of the person has a later number.
+//! A session is read together with its person, whose key is not known before: no placeholder can be held for it.
+//! Instead the changes are numbered, and each is noted with the others of the same bucket. The reader takes the number
+//! before it reads. What it has read is cached only if no change in the bucket of the person has a later number.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,9 +43,9 @@ impl PeopleChanges {
         ChangeNumber(self.last.load(Ordering::Acquire))
     }
 
-    /// Notes a change to a person, or to everybody, and removes what it concerns from the cache. The number is noted before the removal:
-    /// a reader who caches something after the removal has to see it. It advances again after the removal: what is derived from
-    /// people who were read during the removal counts as derived before the change.
+    /// Notes a change to a person, or to everybody, and removes what it concerns from the cache. The number is noted
+    /// before the removal: a reader who caches something after the removal has to see it. It advances again after the
+    /// removal: what is derived from people who were read during the removal counts as derived before the change.
     pub(crate) fn apply(&self, key: Option<&EmployeeKey>, remove: impl FnOnce()) {
         let number = self.last.fetch_add(1, Ordering::AcqRel) + 1;
         let place = key.map_or(&self.last_of_all, |key| self.bucket(key));

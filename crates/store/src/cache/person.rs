@@ -143,8 +143,8 @@ impl CachedPerson {
         self.roles.without_ended(self.role_ends(), now)
     }
 
-    /// Whether no text of the person, and not the corporation either, contains a quotation mark, a backslash or a control character:
-    /// then they can be put between quotation marks in JSON as they are.
+    /// Whether no text of the person, and not the corporation either, contains a quotation mark, a backslash or a
+    /// control character: then they can be put between quotation marks in JSON as they are.
     #[must_use]
     pub fn has_plain_texts(&self) -> bool {
         self.is_plain

@@ -48,8 +48,8 @@ pub(crate) struct PackedSession {
     person: Arc<CachedPerson>,
     created_at: Timestamp,
     expires_at: Timestamp,
-    /// The seconds from the start of the session to its last recorded use, rounded up, the least byte first: sessions last for 30 days,
-    /// and this for 194.
+    /// The seconds from the start of the session to its last recorded use, rounded up, the least byte first: sessions
+    /// last for 30 days, and this for 194.
     last_use: [u8; 3],
     current_role: Role,
     default_role: Option<Role>,

@@ -9,14 +9,11 @@ use deskpass_core::{
 use crate::batches::{BatchLimits, Batches};
 use crate::cache::{CacheChange, CacheLookup, Gap, PackedSession};
 use crate::database::{Row, Sql};
-use crate::deny_list::{EndReason, denied, deny};
+use crate::deny_list::{EndReason, denied_each, deny};
 use crate::directory::{NEXT_COLUMN, PERSON_COLUMNS, ROLES_OF_PERSON, add_roles, listed};
 use crate::locks::lock_role;
 use crate::oidc::endings::end_with_session;
-use crate::{
-    Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, SessionWithPerson, Store, StoreError,
-    StoreErrorKind,
-};
+use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, SessionWithPerson, Store, StoreError};
 
 /// Result of looking up a digest.
 #[derive(Clone, Debug)]
@@ -35,7 +32,8 @@ impl Store {
         loop {
             match self.cache.look_up(&self.cache.sessions, digest).await {
                 CacheLookup::Hit(record) if record.person.is_current() => return Ok(SessionLookup::Session(record)),
-                // The person has changed, or was evicted. Removing the entry is always safe, updating it is not: it is read again.
+                // The person has changed, or was evicted. Removing the entry is always safe, updating it is not: it is
+                // read again.
                 CacheLookup::Hit(_) => self.cache.sessions.remove(digest),
                 CacheLookup::Miss(gap) if gap.bypasses_cache() => return self.read_session(*digest).await,
                 CacheLookup::Miss(gap) => {
@@ -66,8 +64,8 @@ impl Store {
         self.session_reads.run(digest, self.database.read_timeout(), read).await
     }
 
-    /// Reads a session that is not in the cache, and its person; `None` when the session changed during the read. The person may be
-    /// from the cache, and so from another time than the session, so the caller looks it up again.
+    /// Reads a session that is not in the cache, and its person; `None` when the session changed during the read. The
+    /// person may be from the cache, and so from another time than the session, so the caller looks it up again.
     async fn fill(&self, gap: Gap<'_, PackedSession>, digest: Digest) -> Result<Option<SessionLookup>> {
         let since = self.cache.people_changes.now();
         let (session, person) = match self.find_session_and_person(digest).await? {
@@ -99,8 +97,8 @@ impl Store {
         Ok(ended)
     }
 
-    /// Switches the active role in the session of `actor`, from whatever role is active there, and logs it; `false`, with
-    /// no change, when the employee does not hold the role and it is not the default role.
+    /// Switches the active role in the session of `actor`, from whatever role is active there, and logs it; `false`,
+    /// with no change, when the employee does not hold the role and it is not the default role.
     pub async fn switch_role(&self, actor: Actor, role: Role, entry: LogEntry) -> Result<bool, ChangeError> {
         let by = ChangeAuthor::Session(Actor { role: None, ..actor.clone() });
         let Actor { session, employee, now, .. } = actor;
@@ -119,8 +117,8 @@ impl Store {
     }
 }
 
-/// Finds a session and its person, one row for each role of the person: in one statement, which costs one round trip, and sees both as
-/// they are at one moment.
+/// Finds a session and its person, one row for each role of the person: in one statement, which costs one round trip,
+/// and sees both as they are at one moment.
 pub(super) static FIND: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {PERSON_COLUMNS}, s.role_id, s.login_method, s.login_source, s.created_at, s.expires_at, s.proven,
@@ -138,18 +136,26 @@ pub(crate) type SessionReads = Batches<Digest, FoundSession>;
 /// As many uses at once as there are readers of SQLite.
 pub(crate) const SESSION_READS: BatchLimits = BatchLimits { runners: 4, size: 32 };
 
-/// Finds the session of each digest, and its person. A record that cannot be read concerns one digest alone.
+/// Finds the session of each digest, and its person, in two round trips at most: a request with a token that exists
+/// must not wait while each of the unknown tokens beside it is looked for. A record that cannot be read concerns one
+/// digest alone.
 fn find_each(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<Result<FoundSession>>> {
     let values: Vec<_> = digests.iter().map(|digest| args![*digest]).collect();
-    let found = sql.rows_for_each(&FIND, &values, |row| Ok(session_and_person(row)))?;
-    let each = digests.iter().zip(found).map(|(digest, rows)| match merged(rows).transpose() {
-        Some(found) => Ok(found.map(Ok)),
-        None => match denied(sql, *digest) {
-            Err(error) if error.kind() != StoreErrorKind::Damaged => Err(error),
-            denied => Ok(denied.map(|why| Err(why.map_or(SessionLookup::NotFound, SessionLookup::Denied)))),
-        },
+    let rows = sql.rows_for_each(&FIND, &values, |row| Ok(session_and_person(row)))?;
+    let found: Vec<_> = rows.into_iter().map(|rows| merged(rows).transpose()).collect();
+    let others = digests.iter().zip(&found).filter(|(_, found)| found.is_none());
+    let others: Vec<_> = others.map(|(digest, _)| *digest).collect();
+    let mut reasons = denied_each(sql, &others)?.into_iter();
+    let each = found.into_iter().map(|found| match found {
+        Some(found) => found.map(Ok),
+        None => reasons.next().transpose().map(|why| Err(without_session(why.flatten()))),
     });
-    each.collect()
+    Ok(each.collect())
+}
+
+/// The result of looking up a digest that has no session.
+fn without_session(why: Option<EndReason>) -> SessionLookup {
+    why.map_or(SessionLookup::NotFound, SessionLookup::Denied)
 }
 
 /// The session and the person of several rows, one for each role.

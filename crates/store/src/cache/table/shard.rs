@@ -21,7 +21,8 @@ pub(super) struct Shard<E: Entry> {
     /// The places of the entries, by the hashes of their keys.
     index: HashTable<u16>,
     slab: Slab<E>,
-    /// Where the search for an entry to evict continues (CLOCK). A new entry takes the place that the hand has just left.
+    /// Where the search for an entry to evict continues (CLOCK). A new entry takes the place that the hand has just
+    /// left.
     hand: usize,
     limit: usize,
     fills: HashMap<E::Key, Fill>,
@@ -81,7 +82,8 @@ impl<E: Entry> Shard<E> {
         (evicted, fill)
     }
 
-    /// Removes an entry, and the fill of its key: its value may have been read before the change that removes the entry.
+    /// Removes an entry, and the fill of its key: its value may have been read before the change that removes the
+    /// entry.
     pub(super) fn remove(&mut self, hash: u64, key: &E::Key, state: &RandomState) -> (Option<E>, Option<Fill>) {
         let fill = self.fills.remove(key);
         let Some(at) = self.find(hash, key) else { return (None, fill) };

@@ -1,5 +1,5 @@
-//! Entries side by side in memory, in chunks: a table that grows moves none of them, and frees no large block that only another large
-//! one could use again.
+//! Entries side by side in memory, in chunks: a table that grows moves none of them, and frees no large block that only
+//! another large one could use again.
 
 use std::mem;
 use std::sync::atomic::AtomicU8;
@@ -14,7 +14,8 @@ pub(super) struct Slab<E> {
 
 struct Chunk<E> {
     entries: Vec<E>,
-    /// How often each entry was used lately. Not part of the entries, so that the search for one to evict reads little memory.
+    /// How often each entry was used lately. Not part of the entries, so that the search for one to evict reads little
+    /// memory.
     uses: Vec<AtomicU8>,
 }
 

@@ -142,6 +142,8 @@ proptest! {
                 }
             }
         }
+        let found = (0..12).filter(|key| table.get(key).is_some()).count();
+        prop_assert_eq!(found, table.len(), "each entry is in the index");
     }
 }
 
