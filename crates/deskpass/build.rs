@@ -28,7 +28,8 @@ fn main() -> io::Result<()> {
 
 fn compress(file: &Path, into: &Path) -> io::Result<()> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-    gzip.write_all(&fs::read(file)?)?;
+    let plain = fs::read(file).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))?;
+    gzip.write_all(&plain)?;
     fs::write(into, gzip.finish()?)
 }
 
