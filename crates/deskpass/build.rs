@@ -1,4 +1,5 @@
-//! Notes which commit is built, and when, for `/version` and `--version`, and compresses the pages and the API description.
+//! Notes which commit is built, and when, for `/version` and `--version`, and compresses the pages and the API
+//! description.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! The API description that the service hands out.
 //!
-//! In builds for development and tests it is made from the route table. A released program has it ready-made, from `docs/openapi.json`:
-//! the code that makes it, with the schemas of all responses, would be half a megabyte. A test compares the two.
+//! In builds for development and tests it is made from the route table. A released program has it ready-made, from
+//! `docs/openapi.json`: the code that makes it, with the schemas of all responses, would be half a megabyte. A test
+//! compares the two.
 
 use std::sync::OnceLock;
 
