@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::stats::float;
 
-/// The time of each arrival after the start, in order. The rate is a triangle: it rises evenly until the middle of the period and falls
-/// evenly after it.
+/// The time of each arrival after the start, in order. The rate is a triangle: it rises evenly until the middle of the
+/// period and falls evenly after it.
 pub(crate) fn arrivals(count: usize, period: Duration) -> impl Iterator<Item = Duration> {
     let at = move |number: usize| period.mul_f64(place((float(number) + 0.5) / float(count)));
     (0..count).map(at)

@@ -71,8 +71,8 @@ impl FullSignIn {
         Ok(ShownCode { code, events })
     }
 
-    /// Scans the code with the phone of this user, who confirms; returns the token that the browser gets. The phone also asks for the
-    /// outcome, without waiting for it: the browser collects the token after that.
+    /// Scans the code with the phone of this user, who confirms; returns the token that the browser gets. The phone
+    /// also asks for the outcome, without waiting for it: the browser collects the token after that.
     pub(crate) async fn confirm(
         &mut self,
         shown: ShownCode,

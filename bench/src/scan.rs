@@ -88,7 +88,8 @@ async fn wait_and_scan(server: &Server) -> Result<ConfirmLatency, BenchError> {
     Ok(ConfirmLatency { told, answered })
 }
 
-/// Follows a code's link through the platform and back with the phone of this user, and returns the secret with which the phone decides.
+/// Follows a code's link through the platform and back with the phone of this user, and returns the secret with which
+/// the phone decides.
 pub(crate) async fn scan(phone: &mut Connection, link: &str, owner: &str) -> Result<String, BenchError> {
     let callback = authorize(phone, link, owner).await?;
     let page = redirected(phone, &get(&path_of(&callback))).await?;

@@ -1,4 +1,5 @@
-//! Notes which commit is built, and when, for `/version` and `--version`, and compresses the pages and the API description.
+//! Notes which commit is built, and when, for `/version` and `--version`, and compresses the pages and the API
+//! description.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -28,7 +29,8 @@ fn main() -> io::Result<()> {
 
 fn compress(file: &Path, into: &Path) -> io::Result<()> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-    gzip.write_all(&fs::read(file)?)?;
+    let plain = fs::read(file).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))?;
+    gzip.write_all(&plain)?;
     fs::write(into, gzip.finish()?)
 }
 

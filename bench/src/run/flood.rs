@@ -21,8 +21,8 @@ use crate::stats::{float, median, nanoseconds, now, share};
 
 /// The number of clients that try passwords concurrently.
 const LOGIN_CLIENTS: usize = 500;
-/// The period over which the first attempts are spread: otherwise all clients would send at the same moment, and the generator would
-/// be the bottleneck.
+/// The period over which the first attempts are spread: otherwise all clients would send at the same moment, and the
+/// generator would be the bottleneck.
 const START_PERIOD: Duration = Duration::from_secs(1);
 /// The connections that verify a token meanwhile, and their rate: low enough that the generator is not the bottleneck.
 const VERIFY_CLIENTS: usize = 2;
@@ -161,8 +161,8 @@ impl FloodRequests {
         Ok(Self { address: server.address, verify: verify.into(), login: login.into(), tried: Arc::default() })
     }
 
-    /// Verifies a token at a steady rate until `end`, on a thread of its own: a response must not wait for its turn among those to
-    /// the other clients.
+    /// Verifies a token at a steady rate until `end`, on a thread of its own: a response must not wait for its turn
+    /// among those to the other clients.
     async fn call(&self, end: Instant) -> Result<Latencies, BenchError> {
         let asks = self.clone();
         let measured = spawn_blocking(move || {
@@ -199,8 +199,8 @@ impl FloodRequests {
         Ok(times)
     }
 
-    /// Tries one password after another until `end`, without the pause that a rejection asks for, and each for a different name, because
-    /// attempts per name are limited.
+    /// Tries one password after another until `end`, without the pause that a rejection asks for, and each for a
+    /// different name, because attempts per name are limited.
     async fn try_passwords(self, mut client: Connection, at: usize, end: Instant) -> Result<LoginAttempts, BenchError> {
         let (mut request, mut tries) = (Vec::new(), LoginAttempts::default());
         sleep(START_PERIOD * u32::try_from(at)? / u32::try_from(LOGIN_CLIENTS)?).await;

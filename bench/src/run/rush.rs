@@ -1,4 +1,5 @@
-//! The nine o'clock rush: many employees who sign in within a few minutes, each with a socket and some checks of the token.
+//! The nine o'clock rush: many employees who sign in within a few minutes, each with a socket and some checks of the
+//! token.
 
 mod crowd;
 mod employee;
@@ -37,7 +38,8 @@ impl Run<'_> {
         self.embedded_rush(&directory).await
     }
 
-    /// A store with employees of the simulated platform, as it describes them, so that a sign-in changes nothing about them.
+    /// A store with employees of the simulated platform, as it describes them, so that a sign-in changes nothing about
+    /// them.
     async fn known_employees(&mut self) -> Result<PathBuf, BenchError> {
         let count = self.plan.rush.employees;
         self.progress.step(format_args!("store {} employees and synchronise them", grouped(count)));
@@ -145,8 +147,8 @@ impl Run<'_> {
     }
 }
 
-/// The settings of the service: limits that admit all clients, which come from a few addresses, and no work in the background that asks
-/// the simulated platform.
+/// The settings of the service: limits that admit all clients, which come from a few addresses, and no work in the
+/// background that asks the simulated platform.
 fn settings() -> Vec<(&'static str, &'static str)> {
     [CONNECTION_LIMITS.as_slice(), [RECHECK_OFF, SYNC_OFF].as_slice()].concat()
 }

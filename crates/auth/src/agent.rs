@@ -101,9 +101,9 @@ impl Auth {
         self.audit_outcome(attempt, self.check_credentials(login).await).await
     }
 
-    /// Refuses a login that would find the password queue full, before any work is done for it. A code needs no place in the queue, and
-    /// whether a browser is known has to be read first: such logins are left to [`Auth::agent_login`]. The queue is full only while
-    /// passwords are accepted.
+    /// Refuses a login that would find the password queue full, before any work is done for it. A code needs no place
+    /// in the queue, and whether a browser is known has to be read first: such logins are left to
+    /// [`Auth::agent_login`]. The queue is full only while passwords are accepted.
     pub fn refuse_while_busy(&self, login: &AgentLogin) -> Result<(), Refusal> {
         match (&login.credentials, login.browser) {
             (AgentCredentials::Password(_), None) => self.credential_vault.require_anonymous_slot(),

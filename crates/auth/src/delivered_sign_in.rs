@@ -1,9 +1,9 @@
 //! What is kept of a QR sign-in that needs no more: little, where records take the memory of this process.
 //!
-//! The id in the code leads nowhere once a phone has claimed the sign-in, and is forgotten. After the token was delivered, the sign-in itself
-//! is needed while the response may be repeated, and only the phone's question for the outcome remains: the record of the phone's
-//! secret answers it, which takes an eighth of the memory. Records in Redis stay as they are and expire there, because each of these
-//! changes would cost two round trips.
+//! The id in the code leads nowhere once a phone has claimed the sign-in, and is forgotten. After the token was
+//! delivered, the sign-in itself is needed while the response may be repeated, and only the phone's question for the
+//! outcome remains: the record of the phone's secret answers it, which takes an eighth of the memory. Records in Redis
+//! stay as they are and expire there, because each of these changes would cost two round trips.
 
 use deskpass_core::{Digest, OUTCOME_PERIOD, PendingSignIn, ScanId, Secret, Timestamp};
 use deskpass_store::{PointerKind, SignInPointer};

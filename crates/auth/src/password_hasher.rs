@@ -30,10 +30,11 @@ const LANES: u32 = 1;
 const MAX_WAITING_ANONYMOUS: usize = 64;
 /// The number of known users who may wait in addition.
 const MAX_WAITING_KNOWN: usize = 16;
-/// The niceness of the threads: token checks must not wait for passwords. A thread that wakes up takes the processor from one that hashes
-/// if its turn ends first. Linux 6.6 and later give turns of 1.4 ms on two processors, stretched by the weight of the niceness: nine times for 10,
-/// sixty-eight times for 19. So a token check waits for the end of a turn in one of nine cases, or in one of sixty-eight. Hashing still gets
-/// 1.5 % of a processor that other requests keep busy.
+/// The niceness of the threads: token checks must not wait for passwords. A thread that wakes up takes the processor
+/// from one that hashes if its turn ends first. Linux 6.6 and later give turns of 1.4 ms on two processors, stretched
+/// by the weight of the niceness: nine times for 10, sixty-eight times for 19. So a token check waits for the end of a
+/// turn in one of nine cases, or in one of sixty-eight. Hashing still gets 1.5 % of a processor that other requests
+/// keep busy.
 #[cfg(target_os = "linux")]
 const WORKER_NICENESS: i32 = 19;
 

@@ -305,8 +305,8 @@ impl PendingSignIn {
         Ok(Self { stage: SignInStage::Ready { who, delivered_at: Some(first), by_phone, confirm }, expires_at, ..self })
     }
 
-    /// The same for a store that keeps the outcome for the phone elsewhere: a delivered sign-in lasts as long as the response may be
-    /// repeated.
+    /// The same for a store that keeps the outcome for the phone elsewhere: a delivered sign-in lasts as long as the
+    /// response may be repeated.
     #[must_use]
     pub fn without_outcome(self) -> Self {
         match self.stage {

@@ -23,8 +23,8 @@ impl Format {
         Self { version, level, blocks, check_codewords }
     }
 
-    /// The smallest format for a text with so many bytes. It has the least redundancy: a screen is clean and lit, and larger modules
-    /// are easier for a phone's camera. Where more redundancy fits into the same size, it has that.
+    /// The smallest format for a text with so many bytes. It has the least redundancy: a screen is clean and lit, and
+    /// larger modules are easier for a phone's camera. Where more redundancy fits into the same size, it has that.
     pub(crate) fn for_text(bytes: usize) -> Option<Self> {
         FORMATS.iter().copied().find(|format| bytes + format.head_codewords() <= format.data_codewords())
     }
@@ -63,8 +63,8 @@ impl Format {
     }
 }
 
-/// The formats, from the one for the shortest texts to the one for the longest. The others are never the best: a smaller version with
-/// a lower level holds as much.
+/// The formats, from the one for the shortest texts to the one for the longest. The others are never the best: a
+/// smaller version with a lower level holds as much.
 static FORMATS: [Format; 48] = [
     Format::new(1, HIGH, 1, 17),
     Format::new(1, QUARTILE, 1, 13),

@@ -1,7 +1,7 @@
 //! QR codes as pictures: [`png`] makes one of a text.
 //!
-//! Every browser that signs in gets a picture of its own. It is most of the work of that request, so this crate is optimised for
-//! speed, which the crate with the handlers is not.
+//! Every browser that signs in gets a picture of its own. It is most of the work of that request, so this crate is
+//! optimised for speed, which the crate with the handlers is not.
 
 mod bit_writer;
 mod codewords;

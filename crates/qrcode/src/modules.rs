@@ -13,8 +13,8 @@ impl Modules {
         Self { side, dark }
     }
 
-    /// The number of rows, and of modules in each row: 17, and four for each version. So one is left over when the modules of a row
-    /// are counted in fours.
+    /// The number of rows, and of modules in each row: 17, and four for each version. So one is left over when the
+    /// modules of a row are counted in fours.
     pub(crate) fn side(&self) -> usize {
         self.side
     }

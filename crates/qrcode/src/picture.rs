@@ -11,7 +11,8 @@ pub(crate) const QUIET_ZONE_MODULES: usize = 4;
 
 const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 
-/// The end of the header: one bit per pixel, greyscale, and the only compression, filters and order without interlacing.
+/// The end of the header: one bit per pixel, greyscale, and the only compression, filters and order without
+/// interlacing.
 const PIXEL_FORMAT: [u8; 5] = [1, 0, 0, 0, 0];
 
 /// The PNG of a QR code.

@@ -1,7 +1,8 @@
 //! The pixels of a QR code, compressed in the zlib format (RFC 1950 and 1951).
 //!
-//! The first row of pixels of each row of modules is written byte by byte, four modules at a time from a table; the others repeat it.
-//! No pixel is ever drawn. The sign-in link of the benchmark, version 11, takes 1.4 KB; a general compressor made 3.8 KB of it.
+//! The first row of pixels of each row of modules is written byte by byte, four modules at a time from a table; the
+//! others repeat it. No pixel is ever drawn. The sign-in link of the benchmark, version 11, takes 1.4 KB; a general
+//! compressor made 3.8 KB of it.
 
 use crate::bit_writer::BitWriter;
 use crate::modules::Modules;
@@ -73,7 +74,8 @@ impl PixelStream {
         }
     }
 
-    /// Writes one row of pixels with the quiet zone on both sides: four modules before, and three and one after the last module.
+    /// Writes one row of pixels with the quiet zone on both sides: four modules before, and three and one after the
+    /// last module.
     fn write_pixels(&mut self, modules: &[bool]) -> RowSums {
         let mut sums = RowSums::default();
         self.bits.write(ROW_START);

@@ -1,7 +1,8 @@
 //! The Huffman codes for the rows of pixels of a QR code.
 //!
-//! With six pixels per module, four modules side by side are three bytes, and only eight different bytes occur. Rows repeat the row
-//! above. So the codes are known in advance, except for two lengths of repetitions, which depend on the width of the picture.
+//! With six pixels per module, four modules side by side are three bytes, and only eight different bytes occur. Rows
+//! repeat the row above. So the codes are known in advance, except for two lengths of repetitions, which depend on the
+//! width of the picture.
 
 use crate::bit_writer::{BitWriter, Bits};
 use crate::picture::PIXELS_PER_MODULE;
@@ -109,7 +110,8 @@ impl Symbol {
         Self::in_steps(bytes - 1, 1)
     }
 
-    /// The format has 2, or 4, symbols for each number of extra bits: the first two bits, or three, of a number select the symbol.
+    /// The format has 2, or 4, symbols for each number of extra bits: the first two bits, or three, of a number select
+    /// the symbol.
     fn in_steps(number: u32, selecting_bits: u32) -> Self {
         let extra_bits = number.max(1).ilog2().saturating_sub(selecting_bits);
         let symbol = (extra_bits << selecting_bits) + (number >> extra_bits);
@@ -139,7 +141,8 @@ pub(crate) struct RowCodes {
 }
 
 impl RowCodes {
-    /// The codes for rows of this many bytes, the filter included. For a QR code that is 3 × version + 20, so 23 to 140.
+    /// The codes for rows of this many bytes, the filter included. For a QR code that is 3 × version + 20, so 23 to
+    /// 140.
     pub(crate) fn new(row_bytes: u32) -> Self {
         let five_rows = 5 * row_bytes;
         let (row, rest) = (Symbol::of_length(row_bytes), Symbol::of_length(five_rows % LONGEST));
@@ -182,7 +185,8 @@ impl RowCodes {
     pub(crate) fn write_header(&self, stream: &mut BitWriter) {
         // The last block, with its own codes.
         stream.write(Bits::of_number(0b101, 3));
-        // How many lengths follow, less 257, 1 and 4: of literals and lengths, of distances, and of the codes for these lengths.
+        // How many lengths follow, less 257, 1 and 4: of literals and lengths, of distances, and of the codes for these
+        // lengths.
         stream.write(Bits::of_number(u32::from(LONGEST_SYMBOL - END_SYMBOL), 5));
         stream.write(Bits::of_number(u32::from(self.distance_symbol), 5));
         stream.write(Bits::of_number(14, 4));

@@ -119,10 +119,11 @@ impl Symbol {
         }
     }
 
-    /// Draws the codewords, bit by bit, into all modules that are left: in pairs of columns from the right, up and down in turns.
+    /// Draws the codewords, bit by bit, into all modules that are left: in pairs of columns from the right, up and down
+    /// in turns.
     ///
-    /// The mask, which keeps a text from looking like a pattern, is always the chessboard, the first of the eight. Trying all of them
-    /// would take most of the time, and half of the text is random, so that no mask is bad for it.
+    /// The mask, which keeps a text from looking like a pattern, is always the chessboard, the first of the eight.
+    /// Trying all of them would take most of the time, and half of the text is random, so that no mask is bad for it.
     fn draw_codewords(&mut self, codewords: &[u8]) {
         let (side, mut next) = (self.side, 0);
         for right in (1..side).rev().step_by(2) {

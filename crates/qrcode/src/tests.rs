@@ -11,8 +11,8 @@ use qrcodegen::{Mask, QrCode, QrCodeEcc, QrSegment, Version};
 use crate::modules::Modules;
 use crate::{TextTooLong, encode, picture};
 
-/// The rows of pixels, as PNG defines them for one bit per pixel and without filters: a module is six by six pixels, and everything
-/// around the code is light.
+/// The rows of pixels, as PNG defines them for one bit per pixel and without filters: a module is six by six pixels,
+/// and everything around the code is light.
 fn defined_rows(code: &Modules) -> Vec<Vec<u8>> {
     let modules: Vec<_> = code.rows().collect();
     let module_at = |pixel: usize| (pixel / 6).checked_sub(4).filter(|module| *module < code.side());

@@ -170,7 +170,8 @@ pub enum PointerKind {
     SignIn,
     /// A question to a phone.
     Question,
-    /// A sign-in whose token was delivered. Only records in the memory of this process say so: in Redis, the sign-in does.
+    /// A sign-in whose token was delivered. Only records in the memory of this process say so: in Redis, the sign-in
+    /// does.
     #[serde(skip)]
     DeliveredSignIn,
 }

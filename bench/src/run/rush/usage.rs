@@ -65,7 +65,8 @@ impl<'a> UsageSampler<'a> {
     fn sample(&mut self) -> Result<(), BenchError> {
         let sample = Sample { at: now(), cpu: self.server.cpu()? };
         let elapsed = sample.at.saturating_duration_since(self.last.at);
-        // A late tick is followed by an early one, whose few milliseconds say little: processor time is counted in hundredths.
+        // A late tick is followed by an early one, whose few milliseconds say little: processor time is counted in
+        // hundredths.
         if elapsed >= SAMPLE_INTERVAL / 2 {
             let used = sample.cpu.saturating_sub(self.last.cpu);
             self.busiest = self.busiest.max(used.as_secs_f64() / elapsed.as_secs_f64());

@@ -107,10 +107,11 @@ pub(super) fn maximum_streams(Settings { server, .. }: &Settings, counted: &Clie
     counted.with_maximums(server.max_connections / 4, server.max_connections_per_address)
 }
 
-/// An eighth of all connections, for the same reason; from one address as many, since a proxy has all of them. Refusals above the limit are
-/// not held.
+/// A sixteenth of all connections, for the same reason: with all streams and sockets, a trusted proxy has a sixteenth
+/// left of the seven eighths that it may have. From one address as many, since a proxy has all of them. Refusals above
+/// the limit are not held.
 pub(super) fn maximum_held_refusals(Settings { server, .. }: &Settings, counted: &ClientLimiter) -> ClientLimiter {
-    counted.with_maximums(server.max_connections / 8, server.max_connections / 8)
+    counted.with_maximums(server.max_connections / 16, server.max_connections / 16)
 }
 
 /// Half of all connections, for the same reason as the streams.

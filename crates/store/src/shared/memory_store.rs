@@ -15,7 +15,8 @@ pub(super) struct MemoryStore<T> {
 }
 
 struct Records<T> {
-    /// The records are on the heap: a table never shrinks, and one that had to hold a flood would keep the memory of as many records.
+    /// The records are on the heap: a table never shrinks, and one that had to hold a flood would keep the memory of as
+    /// many records.
     by_digest: HashMap<Digest, Box<Record<T>>>,
     /// Oldest first, with the expiry that each record had at first. It may still contain records that were removed.
     by_age: VecDeque<(Digest, Timestamp)>,

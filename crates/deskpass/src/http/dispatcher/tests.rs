@@ -52,7 +52,7 @@ async fn the_refusal_of_a_full_password_queue_is_held_back_within_limits() {
     };
     assert_eq!(answered_at_once(), None);
     let places: Vec<_> = std::iter::from_fn(|| app.held_refusal_limiter.acquire(peer)).collect();
-    assert_eq!(places.len(), app.settings.server.max_connections / 8, "the held request has returned its place");
+    assert_eq!(places.len(), app.settings.server.max_connections / 16, "the held request has returned its place");
     assert_eq!(answered_at_once(), Some(429), "there is no place");
     drop(places);
     app.start_draining();
