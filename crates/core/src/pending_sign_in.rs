@@ -267,7 +267,7 @@ impl PendingSignIn {
         let (expires_at, confirm) =
             (self.expires_at.max(now + REDELIVERY_PERIOD), self.claim().map(|claim| claim.confirm));
         let stage = SignInStage::Ready { who, delivered_at: None, by_phone: confirm.is_some(), confirm };
-        Self { stage, expires_at, ..self }
+        Self { expires_at, stage, ..self }
     }
 
     /// Records that the session could not be created for a temporary reason: the phone may confirm again. A request whose
