@@ -147,19 +147,38 @@ fn run_all(
 ) -> Result<()> {
     let mut lost = sql.batch("BEGIN IMMEDIATE");
     for job in group {
+        let is_first = outcomes.is_empty();
         let outcome = match &lost {
+            Ok(()) if is_first => run_first(sql, &job),
             Ok(()) => run_one(sql, &job),
             Err(error) => Err(error.clone()),
         };
         if let (Ok(()), Err(error)) = (&lost, &outcome) {
-            // A disk failure ends the whole transaction, including the jobs that ran before.
-            if sql.is_outside_transaction() {
+            if is_first {
+                lost = begin_again(sql);
+            } else if sql.is_outside_transaction() {
+                // A disk failure ends the whole transaction, including the jobs that ran before.
                 lost = Err(error.clone());
             }
         }
         outcomes.push((job, outcome));
     }
     lost
+}
+
+/// Runs the first job of a group. It needs no savepoint, which would copy each page before it is changed: as long as no other
+/// job has run, the whole transaction can be rolled back.
+fn run_first(sql: &SqliteConnection, job: &QueuedWrite) -> Result<Vec<CacheChange>> {
+    let mut tx = Tx::new(Sql::Sqlite(sql));
+    job.run(&mut tx).map(|()| tx.changes)
+}
+
+/// Rolls back the first job of a group, and begins the transaction of the others.
+fn begin_again(sql: &SqliteConnection) -> Result<()> {
+    if !sql.is_outside_transaction() {
+        sql.batch("ROLLBACK")?;
+    }
+    sql.batch("BEGIN IMMEDIATE")
 }
 
 fn run_one(sql: &SqliteConnection, job: &QueuedWrite) -> Result<Vec<CacheChange>> {
@@ -230,6 +249,24 @@ mod tests {
         assert!(all.0.is_err() && all.2.is_err() && all.3.is_err());
         assert_eq!((all.1.unwrap(), all.4.unwrap()), (10, 11));
         assert_eq!(fixture.numbers(), [10, 11]);
+    }
+
+    /// The journal of its savepoint does not fit into memory.
+    #[tokio::test]
+    async fn a_large_job_can_follow_another_and_fail_alone() {
+        let fixture = fixture();
+        fixture.writer.write(|tx| tx.execute("CREATE TABLE text (t TEXT NOT NULL)", &[])).await.unwrap();
+        let text = "x".repeat(1_000);
+        let fill = move |tx: &mut Tx<'_>| {
+            (0..1_000).try_for_each(|_| tx.execute("INSERT INTO text VALUES ($1)", &args![&*text]).map(drop))
+        };
+        let changes = ["UPDATE text SET t = 'y'", "UPDATE text SET t = 'z', missing = 1"];
+        fixture.writer.write(fill).await.unwrap();
+        let change = |text: &'static str| fixture.writer.write(move |tx| tx.execute(text, &[]));
+        let all = tokio::join!(fixture.writer.write(|tx| insert(tx, 1)), change(changes[0]), change(changes[1]));
+        assert_eq!((all.0.unwrap(), all.1.unwrap()), (1, 1_000));
+        assert!(all.2.is_err());
+        assert_eq!(fixture.numbers(), [1]);
     }
 
     #[tokio::test]
