@@ -1,7 +1,8 @@
 //! Requests that share a use of the database, as transactions of SQLite share a commit.
 //!
-//! A use of the database costs a permit, a thread and two wake-ups: more than a read itself. As long as there are few requests, each has a
-//! use of its own. Requests that find all runners busy wait, and share the next use.
+//! A use of the database costs a permit, a thread and two wake-ups: more than a read itself. As long as there are few
+//! requests, each has a use of its own. Requests that find all runners busy wait, and share the next use. A use takes
+//! them when it begins, not when it is queued: so it takes all that have arrived by then.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -24,6 +25,8 @@ pub(crate) struct BatchLimits {
     pub(crate) runners: usize,
     /// The most requests that share a use.
     pub(crate) size: usize,
+    /// Among how many uses those that wait are divided.
+    pub(crate) shares: usize,
 }
 
 /// A queue of requests of type `K`, each of which has a result of type `T`.
@@ -43,15 +46,16 @@ struct WaitingRequest<K, T> {
     result: oneshot::Sender<Result<T>>,
 }
 
-impl<K: Send + 'static, T: Send + 'static> Batches<K, T> {
-    /// Runs `request`, alone or together with others, within `limit`. `run` returns a result for each request, in order; if it fails, all
-    /// of them have failed. It runs to its end even when the caller stops waiting. An error of kind `Overloaded` that is not of `run`
-    /// says that it was not run; after any other, it may have been.
+impl<K: Clone + Send + 'static, T: Send + 'static> Batches<K, T> {
+    /// Runs `request`, alone or together with others, within `limit`. `run` takes the requests of the batch when it
+    /// begins, and returns a result for each, in order; if it fails, all of them have failed. It runs to its end even
+    /// when the caller stops waiting. An error of kind `Overloaded` that is not of `run` says that it was not run; after
+    /// any other, it may have been.
     pub(crate) async fn run<R>(
         self: &Arc<Self>,
         request: K,
         limit: Duration,
-        run: impl Fn(Vec<K>) -> R + Send + Sync + 'static,
+        run: impl Fn(Arc<Batch<K, T>>) -> R + Send + Sync + 'static,
     ) -> Result<T>
     where
         R: Future<Output = Result<Vec<Result<T>>>> + Send + 'static,
@@ -59,7 +63,8 @@ impl<K: Send + 'static, T: Send + 'static> Batches<K, T> {
         leave_cache().await;
         let (result, found) = oneshot::channel();
         if let Some(runner) = self.add(WaitingRequest { request, since: Instant::now(), result }) {
-            // A task of its own, because other requests wait for its results, too. Some of the time is left for the use itself.
+            // A task of its own, because other requests wait for its results, too. Some of the time is left for the use
+            // itself.
             drop(tokio::spawn(runner.run(limit * 3 / 4, run)));
         }
         let found = timeout(limit + TIMEOUT_GRACE, found).await.map_err(|_| StoreError::timed_out())?;
@@ -91,11 +96,59 @@ impl<K, T> Batches<K, T> {
     fn queue(&self) -> MutexGuard<'_, Queue<K, T>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Takes requests from the queue.
+    fn take(&self) -> Vec<WaitingRequest<K, T>> {
+        let BatchLimits { size, shares, .. } = self.limits;
+        let mut queue = self.queue();
+        let size = queue.waiting.len().div_ceil(shares).min(size);
+        queue.waiting.drain(..size).collect()
+    }
 }
 
 impl<K, T> fmt::Debug for Batches<K, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batches").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// Requests that share a use of the database.
+pub(crate) struct Batch<K, T> {
+    batches: Arc<Batches<K, T>>,
+    /// Requests that have waited for longer are refused.
+    max_wait: Duration,
+    taken: Mutex<Option<Taken<K, T>>>,
+}
+
+struct Taken<K, T> {
+    requests: Vec<K>,
+    results: Vec<oneshot::Sender<Result<T>>>,
+}
+
+impl<K: Clone, T> Batch<K, T> {
+    /// Since when the first request waits.
+    pub(crate) fn since(&self) -> Instant {
+        self.batches.queue().waiting.front().map_or_else(Instant::now, |first| first.since)
+    }
+
+    /// The requests. They are taken from the queue at the first call; there may be none any more.
+    pub(crate) fn requests(&self) -> Vec<K> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.get_or_insert_with(|| self.take()).requests.clone()
+    }
+
+    fn take(&self) -> Taken<K, T> {
+        let is_late = |waiting: &WaitingRequest<K, T>| waiting.since.elapsed() >= self.max_wait;
+        let (late, waiting): (Vec<_>, Vec<_>) = self.batches.take().into_iter().partition(is_late);
+        answer(late.into_iter().map(|waiting| waiting.result).collect(), Err(busy()));
+        let (requests, results) = waiting.into_iter().map(|waiting| (waiting.request, waiting.result)).unzip();
+        Taken { requests, results }
+    }
+
+    /// Passes the results on. Requests that were not taken, because the use did not begin, share its error.
+    fn answer(&self, results: Result<Vec<Result<T>>>) {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner).take();
+        answer(taken.unwrap_or_else(|| self.take()).results, results);
     }
 }
 
@@ -105,39 +158,35 @@ struct Runner<K, T> {
     has_ended: bool,
 }
 
-impl<K, T> Runner<K, T> {
+impl<K: Clone, T> Runner<K, T> {
     /// Runs what has not waited for longer than `max_wait`, and refuses the rest.
-    async fn run<R: Future<Output = Result<Vec<Result<T>>>>>(mut self, max_wait: Duration, run: impl Fn(Vec<K>) -> R) {
-        let mut batch = self.next_batch();
-        while let Some(requests) = batch {
-            let (late, requests): (Vec<_>, Vec<_>) =
-                requests.into_iter().partition(|waiting| waiting.since.elapsed() >= max_wait);
-            answer(late.into_iter().map(|waiting| waiting.result).collect(), Err(busy()));
-            let (requests, waiting): (Vec<_>, Vec<_>) =
-                requests.into_iter().map(|waiting| (waiting.request, waiting.result)).unzip();
-            let results = if requests.is_empty() { Ok(Vec::new()) } else { run(requests).await };
-            batch = self.next_batch();
-            if batch.is_none() {
+    async fn run<R: Future<Output = Result<Vec<Result<T>>>>>(
+        mut self,
+        max_wait: Duration,
+        run: impl Fn(Arc<Batch<K, T>>) -> R,
+    ) {
+        while !self.ends() {
+            let taken = Mutex::new(None);
+            let batch = Arc::new(Batch { batches: Arc::clone(&self.batches), max_wait, taken });
+            let results = run(Arc::clone(&batch)).await;
+            if self.ends() {
                 // It may hold the database, which a caller who has the result expects to be free.
                 drop(run);
-                return answer(waiting, results);
+                return batch.answer(results);
             }
-            answer(waiting, results);
+            batch.answer(results);
         }
     }
 
-    /// Takes requests from the queue: a share of them, so that a slow disk delays few, and the other runners have something to do.
-    fn next_batch(&mut self) -> Option<Vec<WaitingRequest<K, T>>> {
-        let BatchLimits { runners, size } = self.batches.limits;
+    /// Ends the runner if no request waits.
+    fn ends(&mut self) -> bool {
         let mut queue = self.batches.queue();
-        let size = queue.waiting.len().div_ceil(runners).min(size);
-        if size == 0 {
+        if !self.has_ended && queue.waiting.is_empty() {
             // Under the same lock: a request that is added now gets another runner.
             queue.runners -= 1;
             self.has_ended = true;
-            return None;
         }
-        Some(queue.waiting.drain(..size).collect())
+        self.has_ended
     }
 }
 
@@ -176,7 +225,7 @@ mod tests {
     const RUNNERS: usize = 4;
 
     fn numbers() -> Arc<Numbers> {
-        Arc::new(Numbers::new(BatchLimits { runners: RUNNERS, size: 32 }))
+        Arc::new(Numbers::new(BatchLimits { runners: RUNNERS, size: 32, shares: RUNNERS }))
     }
 
     /// Doubles numbers; 13 fails alone, and 99 makes its whole batch fail.
@@ -193,7 +242,8 @@ mod tests {
         let (reads, sizes) = (numbers(), Arc::new(Mutex::new(Vec::new())));
         let double = |key| {
             let sizes = Arc::clone(&sizes);
-            reads.run(key, LIMIT, move |keys| {
+            reads.run(key, LIMIT, move |batch| {
+                let keys = batch.requests();
                 sizes.lock().unwrap().push(keys.len());
                 async move { doubled(&keys) }
             })
@@ -210,7 +260,7 @@ mod tests {
     #[tokio::test]
     async fn a_failed_use_fails_its_requests_and_no_later_one() {
         let reads = numbers();
-        let double = |key| reads.run(key, LIMIT, |keys| async move { doubled(&keys) });
+        let double = |key| reads.run(key, LIMIT, |batch| async move { doubled(&batch.requests()) });
         assert_eq!(double(99).await.unwrap_err().to_string(), "all");
         assert_eq!(double(4).await.unwrap(), 8);
     }
@@ -227,7 +277,7 @@ mod tests {
     #[tokio::test]
     async fn requests_whose_caller_has_left_are_no_obstacle() {
         let reads = numbers();
-        let read = |key| reads.run(key, LIMIT, |keys| async move { doubled(&keys) });
+        let read = |key| reads.run(key, LIMIT, |batch| async move { doubled(&batch.requests()) });
         // Polled once, so that it waits.
         assert!(futures_util::FutureExt::now_or_never(read(1)).is_none());
         assert_eq!(read(2).await.unwrap(), 4);
@@ -236,7 +286,7 @@ mod tests {
     #[tokio::test]
     async fn a_request_that_has_waited_for_too_long_is_refused() {
         let reads = numbers();
-        let read = |limit| reads.run(1, limit, |keys| async move { doubled(&keys) });
+        let read = |limit| reads.run(1, limit, |batch| async move { doubled(&batch.requests()) });
         assert_eq!(read(Duration::ZERO).await.unwrap_err().kind(), StoreErrorKind::Overloaded);
         assert_eq!(read(LIMIT).await.unwrap(), 2);
     }

@@ -59,6 +59,9 @@ use crate::{ChainKeys, Result, StoreError};
 /// How long an attempt may have taken after which another one is made in the same request.
 const SQLITE_RETRY_LIMIT: Duration = Duration::from_millis(500);
 
+/// A write to SQLite waits until the disk has it, however slow that is; this is longer than any client waits.
+const SQLITE_GROUP_TIMEOUT: Duration = Duration::from_mins(10);
+
 /// The location of the data.
 #[derive(Clone, Debug)]
 pub enum Location {
@@ -214,6 +217,14 @@ impl Database {
     pub(crate) fn read_timeout(&self) -> Duration {
         match &self.backend {
             Backend::Sqlite(database) => database.readers.timeout(),
+            Backend::Postgres(database) => database.timeout,
+        }
+    }
+
+    /// How long the requests of a group wait, with the wait for their turn.
+    pub(crate) fn group_timeout(&self) -> Duration {
+        match &self.backend {
+            Backend::Sqlite(_) => SQLITE_GROUP_TIMEOUT,
             Backend::Postgres(database) => database.timeout,
         }
     }

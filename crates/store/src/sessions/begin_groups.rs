@@ -1,8 +1,10 @@
-//! Sign-ins that share a transaction of PostgreSQL, as sign-ins on SQLite share a commit.
+//! Sign-ins that share a transaction.
 //!
-//! A transaction costs a connection with its thread, eight round trips and a wait for the disk, during which it holds a chain of the log:
-//! with a transaction for each sign-in, eight chains and a commit of a millisecond, there were 3 200 sign-ins a second at most. Those that
-//! arrive while others are written wait, and share the next transaction, with the same number of round trips in all.
+//! On PostgreSQL, a transaction costs a connection with its thread, eight round trips and a wait for the disk, during which it holds a
+//! chain of the log: with a transaction for each sign-in, eight chains and a commit of a millisecond, there were 3 200 sign-ins a second
+//! at most. Those that arrive while others are written wait, and share the next transaction, with the same number of round trips in all.
+//! On SQLite, writes share a commit in any case; sign-ins share the reads and the writes of the ends of the chains as well, and the
+//! savepoint, which copies each page before it is changed.
 //!
 //! A group only makes sign-ins cheaper. Where its transaction fails, or would wait for a row for longer than a moment, each
 //! of its members tries again in a transaction of its own, unless it has waited for too long itself.
@@ -14,16 +16,18 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::begin::{BeginOutcome, NewSession, begin_all};
-use crate::batches::{BatchLimits, Batches};
+use crate::batches::{Batch, BatchLimits, Batches};
 use crate::database::{Database, Tx};
 use crate::{Result, Store, StoreError, StoreErrorKind};
 
 /// Two, so that one group prepares its rows while the other is committed: they would wait for the same chains of the log. A group holds
 /// these chains for some milliseconds at most.
-pub(crate) const SIGN_IN_GROUPS: BatchLimits = BatchLimits { runners: 2, size: 64 };
+pub(crate) const SIGN_IN_GROUPS: BatchLimits = BatchLimits { runners: 2, size: 64, shares: 1 };
 
 /// Sign-ins that wait for a transaction.
 pub(crate) type SignInGroups = Batches<Arc<PendingSession>, GroupOutcome>;
+
+type SignInGroup = Batch<Arc<PendingSession>, GroupOutcome>;
 
 /// A session that is to begin.
 #[derive(Debug)]
@@ -92,7 +96,7 @@ impl Store {
     /// Begins a session and logs it, if the preconditions hold. Repetition with the same digest keeps the session as it is, and
     /// logs nothing: so a sign-in may be retried when it is unknown whether it was committed.
     pub async fn begin_session(&self, new_session: NewSession) -> Result<BeginOutcome> {
-        let is_grouped = self.database.shared().is_some() && new_session.can_share_transaction();
+        let is_grouped = new_session.can_share_transaction();
         let (since, had_begun) = (Instant::now(), AtomicBool::new(false));
         let pending = Arc::new(PendingSession { new_session, since, had_begun });
         if is_grouped { self.begin_in_group(pending).await } else { self.begin_alone(pending).await }
@@ -105,14 +109,14 @@ impl Store {
 
     async fn begin_in_group(&self, pending: Arc<PendingSession>) -> Result<BeginOutcome> {
         let database = Arc::clone(&self.database);
-        let begin = move |group: Vec<Arc<PendingSession>>| {
+        let begin = move |group: Arc<SignInGroup>| {
             let database = Arc::clone(&database);
             async move {
                 let outcomes = begin_group(&database, group).await;
                 Ok::<_, StoreError>(outcomes.into_iter().map(Ok).collect::<Vec<_>>())
             }
         };
-        let (limit, since) = (self.database.read_timeout(), pending.since);
+        let (limit, since) = (self.database.group_timeout(), pending.since);
         match self.sign_in_groups.run(Arc::clone(&pending), limit, begin).await {
             Ok(GroupOutcome::Done(outcome)) => Ok(outcome),
             Ok(GroupOutcome::Failed(error)) => Err(self.database.report_given_up(since, error)),
@@ -132,16 +136,18 @@ impl Store {
 }
 
 /// Begins the sessions of a group in one transaction.
-async fn begin_group(database: &Database, group: Vec<Arc<PendingSession>>) -> Vec<GroupOutcome> {
+async fn begin_group(database: &Database, group: Arc<SignInGroup>) -> Vec<GroupOutcome> {
+    let shared = Arc::clone(&group);
+    let begin = move |tx: &mut Tx<'_>| {
+        let (_, members) = members(shared.requests());
+        let begun = begin_all(tx, &members.iter().map(|member| &member.new_session).collect::<Vec<_>>())?;
+        Ok(members.iter().zip(begun).map(|(member, outcome)| member.outcome(outcome, false)).collect::<Vec<_>>())
+    };
+    let written = database.write_group(group.since(), begin).await;
+    let group = group.requests();
     let mut outcomes = vec![GroupOutcome::Alone { is_repeated: false }; group.len()];
     let (places, members) = members(group);
-    let since = members.iter().map(|member| member.since).min().unwrap_or_else(Instant::now);
-    let written = members.clone();
-    let begin = move |tx: &mut Tx<'_>| {
-        let begun = begin_all(tx, &written.iter().map(|member| &member.new_session).collect::<Vec<_>>())?;
-        Ok(written.iter().zip(begun).map(|(member, outcome)| member.outcome(outcome, false)).collect::<Vec<_>>())
-    };
-    let begun: Vec<_> = match database.write_group(since, begin).await {
+    let begun: Vec<_> = match written {
         Ok(begun) => begun.into_iter().map(GroupOutcome::Done).collect(),
         Err(error) => {
             if error.is_outcome_unknown() {
@@ -149,7 +155,7 @@ async fn begin_group(database: &Database, group: Vec<Arc<PendingSession>>) -> Ve
             } else {
                 tracing::debug!(%error, sign_ins = members.len(), "sign-ins could not share a transaction");
             }
-            let limit = database.read_timeout();
+            let limit = database.group_timeout();
             members.iter().map(|member| GroupOutcome::after(&error, member.since.elapsed(), limit)).collect()
         }
     };

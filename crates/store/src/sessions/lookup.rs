@@ -6,7 +6,7 @@ use deskpass_core::{
     Digest, EmployeeKey, LoginMethod, LoginSource, Person, PlatformVouching, Role, Session, Timestamp,
 };
 
-use crate::batches::{BatchLimits, Batches};
+use crate::batches::{Batch, BatchLimits, Batches};
 use crate::cache::{CacheChange, CacheLookup, Gap, PackedSession};
 use crate::database::{Row, Sql};
 use crate::deny_list::{EndReason, denied_each, deny};
@@ -57,9 +57,9 @@ impl Store {
 
     async fn find_session_and_person(&self, digest: Digest) -> Result<FoundSession> {
         let database = Arc::clone(&self.database);
-        let read = move |digests: Vec<Digest>| {
+        let read = move |batch: Arc<Batch<Digest, FoundSession>>| {
             let database = Arc::clone(&database);
-            async move { database.read(move |sql| find_each(sql, &digests)).await }
+            async move { database.read(move |sql| find_each(sql, &batch.requests())).await }
         };
         self.session_reads.run(digest, self.database.read_timeout(), read).await
     }
@@ -134,7 +134,7 @@ type FoundSession = Result<(Session, Person), SessionLookup>;
 pub(crate) type SessionReads = Batches<Digest, FoundSession>;
 
 /// As many uses at once as there are readers of SQLite.
-pub(crate) const SESSION_READS: BatchLimits = BatchLimits { runners: 4, size: 32 };
+pub(crate) const SESSION_READS: BatchLimits = BatchLimits { runners: 4, size: 32, shares: 4 };
 
 /// Finds the session of each digest, and its person, in two round trips at most: a request with a token that exists
 /// must not wait while each of the unknown tokens beside it is looked for. A record that cannot be read concerns one
