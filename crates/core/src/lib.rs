@@ -35,6 +35,7 @@ mod secret;
 mod secret_kind;
 mod service;
 mod session;
+mod striped;
 mod ticketed_token;
 mod totp;
 mod trace_parent;
@@ -87,6 +88,7 @@ pub use secret_kind::{
 };
 pub use service::{ServiceKeyName, ServiceScope, ServiceScopes, UnknownServiceScope};
 pub use session::{PlatformVouching, Session};
+pub use striped::Striped;
 pub use ticketed_token::TicketedToken;
 pub use totp::{OneTimeCode, TotpSecret, TotpStep};
 pub use trace_parent::TraceParent;

@@ -4,6 +4,7 @@ pub(crate) mod catalogue;
 mod metrics;
 mod process;
 mod registry;
+mod response_times;
 mod routes;
 
 use std::io;

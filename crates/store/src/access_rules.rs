@@ -107,7 +107,7 @@ impl AccessRules {
 impl Store {
     /// The current access rules. If the store fails, the caller must not allow the request.
     pub async fn access_rules(&self) -> Result<Arc<AccessRules>> {
-        match self.cache.look_up(&self.cache.rules, &()).await {
+        match self.cache.look_up(self.cache.rules.own(), &()).await {
             CacheLookup::Hit(rules) => Ok(rules),
             CacheLookup::Miss(gap) => {
                 let rules = self.database.read(|sql| read(sql).map(Arc::new)).await?;

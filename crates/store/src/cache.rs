@@ -18,7 +18,7 @@ mod table;
 
 use std::sync::{Arc, OnceLock};
 
-use deskpass_core::{Digest, EmployeeKey, Session};
+use deskpass_core::{Digest, EmployeeKey, Session, Striped};
 use tokio::sync::Notify;
 
 pub(crate) use fill::{CacheLookup, Gap};
@@ -78,8 +78,8 @@ pub(crate) struct Cache {
     pub(crate) people: Table<Arc<CachedPerson>>,
     pub(crate) people_changes: PeopleChanges,
     pub(crate) access_tokens: Table<Keyed<Digest, AccessTokenRecord>>,
-    /// At most one entry.
-    pub(crate) rules: Table<Keyed<(), AccessRules>>,
+    /// At most one entry in each copy.
+    pub(crate) rules: Striped<Table<Keyed<(), AccessRules>>>,
     pub(crate) freshness: Freshness,
     pub(crate) listener: OnceLock<Listener>,
     /// Fires when this node has committed that clients are to be told of the end of sessions.
@@ -100,7 +100,7 @@ impl Cache {
             people: Table::new(with_spare(sessions)),
             people_changes: PeopleChanges::new(),
             access_tokens: Table::new(access_tokens),
-            rules: Table::new(1),
+            rules: Striped::new(|| Table::new(1)),
             freshness,
             listener: OnceLock::new(),
             logouts_due: Arc::default(),
@@ -113,7 +113,7 @@ impl Cache {
             self.sessions.clear();
             self.people.clear();
             self.access_tokens.clear();
-            self.rules.clear();
+            self.rules.each().for_each(Table::clear);
         });
         self.notify(Invalidation::All);
     }
@@ -144,7 +144,7 @@ impl Cache {
                 self.notify(Invalidation::Person(&key));
             }
             CacheChange::Rules => {
-                self.rules.remove(&());
+                self.rules.each().for_each(|rules| rules.remove(&()));
                 // A change to a client may have ended all that it got.
                 self.access_tokens.clear();
                 self.notify(Invalidation::All);

@@ -1,10 +1,13 @@
 //! The metrics of the service, and the places where they are counted.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
 use deskpass_auth::{
     AttemptedCredential, AuthEvent, EventOutcome, FunnelStep, LeaverSource, LogoutOutcome, NoticeOutcome,
     PersonCheckOutcome, TokenGrant, TokenOutcome, audited_reasons,
 };
-use deskpass_core::LoginMethod;
+use deskpass_core::{LoginMethod, Striped};
 use deskpass_platform::{CallOutcome, CallReport};
 use deskpass_store::{AuditEvent, Operation, OperationReport, StoreErrorKind};
 use metrics::{Counter, Gauge, Histogram};
@@ -13,6 +16,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use super::catalogue::{self as metric, Metric};
 use super::process;
 use super::registry::MetricRegistry;
+use super::response_times::{self, ResponseTimes};
 
 /// The metrics of the service.
 #[derive(Debug)]
@@ -28,7 +32,9 @@ pub(crate) struct Metrics {
     pub(crate) reserve_connections: Counter,
     /// Requests whose proxy is not trusted.
     pub(crate) untrusted_proxy_requests: Counter,
-    pub(crate) direct_responses: Counter,
+    direct_responses: Striped<AtomicU64>,
+    /// The times of all routes.
+    pub(super) response_times: Mutex<Vec<Arc<ResponseTimes>>>,
     /// Messages that were sent on sockets.
     pub(crate) socket_messages: Counter,
     socket_closes: [(u16, Counter); CLOSE_CODES.len()],
@@ -108,7 +114,8 @@ impl Metrics {
             evicted_connections: plain(metric::CONNECTIONS_EVICTED),
             reserve_connections: plain(metric::CONNECTIONS_RESERVE),
             untrusted_proxy_requests: plain(metric::UNTRUSTED_PROXY),
-            direct_responses: plain(metric::DIRECT_RESPONSES),
+            direct_responses: Striped::new(AtomicU64::default),
+            response_times: Mutex::default(),
             socket_messages: plain(metric::SOCKET_MESSAGES),
             socket_closes: CLOSE_CODES
                 .map(|code| (code, registry.counter(metric::SOCKETS_CLOSED, [&*code.to_string()]))),
@@ -213,9 +220,19 @@ impl Metrics {
         self.registry.counter(counter, []).absolute(value);
     }
 
+    /// Counts a request that was answered directly.
+    pub(crate) fn count_direct_response(&self) {
+        self.direct_responses.own().fetch_add(1, Ordering::Relaxed);
+    }
+
     /// The metrics in Prometheus' text format.
     pub(crate) fn render(&self) -> String {
+        let direct = self.direct_responses.each().map(|count| count.load(Ordering::Relaxed)).sum();
+        self.set_counter(metric::DIRECT_RESPONSES, direct);
+        let routes = self.response_times.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        routes.iter().for_each(|route| route.publish());
         let mut text = self.handle.render();
+        response_times::write(&mut text, metric::REQUEST_DURATION, &routes);
         process::write(&mut text);
         text
     }

@@ -1,12 +1,14 @@
 //! The metrics of the rows of the route table.
 
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use hyper::StatusCode;
-use metrics::{Counter, Histogram};
+use metrics::Counter;
 
 use super::catalogue as metric;
 use super::metrics::Metrics;
+use super::response_times::ResponseTimes;
 
 /// The metrics of the rows of a route table: an entry for each row, and the last for requests that match no row.
 #[derive(Debug)]
@@ -23,10 +25,9 @@ pub(crate) struct RouteLabels {
 
 #[derive(Debug)]
 struct RequestMetrics {
-    ok: Counter,
+    times: Arc<ResponseTimes>,
     refused: Counter,
     failed: Counter,
-    seconds: Histogram,
     /// `None` for rows without a rate limit.
     limited: Option<Counter>,
 }
@@ -38,15 +39,25 @@ impl Metrics {
         RouteMetrics(rows.into_iter().chain([other]).map(|row| self.request_metrics(&row)).collect())
     }
 
-    fn request_metrics(&self, RouteLabels { method, path, is_limited }: &RouteLabels) -> RequestMetrics {
+    fn request_metrics(&self, labels @ RouteLabels { method, path, is_limited }: &RouteLabels) -> RequestMetrics {
         let counter = |outcome: &str| self.registry.counter(metric::REQUESTS, [method.as_str(), *path, outcome]);
         RequestMetrics {
-            ok: counter("ok"),
+            times: self.response_times(labels, counter("ok")),
             refused: counter("refused"),
             failed: counter("failed"),
-            seconds: self.registry.histogram(metric::REQUEST_DURATION, [method.as_str(), *path]),
             limited: is_limited.then(|| self.registry.counter(metric::RATE_LIMITED, [*path])),
         }
+    }
+
+    /// The times of a route. Tables with the same route share them.
+    fn response_times(&self, RouteLabels { method, path, .. }: &RouteLabels, ok: Counter) -> Arc<ResponseTimes> {
+        let mut routes = self.response_times.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = routes.iter().find(|known| known.method == *method && known.path == *path) {
+            return Arc::clone(known);
+        }
+        let times = Arc::new(ResponseTimes::new(method, path, ok));
+        routes.push(Arc::clone(&times));
+        times
     }
 }
 
@@ -54,13 +65,12 @@ impl RouteMetrics {
     /// Counts a response under its row of the table; `None` is a request that matches no row.
     pub(crate) fn record_response(&self, row: Option<usize>, status: StatusCode, elapsed: Duration) {
         let Some(figures) = row.map_or_else(|| self.0.last(), |row| self.0.get(row)) else { return };
-        let outcome = match status.as_u16() {
-            ..400 => &figures.ok,
-            400..500 => &figures.refused,
-            500.. => &figures.failed,
-        };
-        outcome.increment(1);
-        figures.seconds.record(elapsed);
+        match status.as_u16() {
+            ..400 => {}
+            400..500 => figures.refused.increment(1),
+            500.. => figures.failed.increment(1),
+        }
+        figures.times.record(status.as_u16() < 400, elapsed);
     }
 
     /// Counts a request that exceeded the rate limit of its row.

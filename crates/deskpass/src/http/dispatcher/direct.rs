@@ -94,7 +94,7 @@ impl Dispatcher {
             let reply = (route.handler)(app, &request)?;
             let (_, id) = self.ids.id_for(request.id());
             self.record(Some(route.row), StatusCode::OK, watch.elapsed(), &id);
-            app.metrics.direct_responses.increment(1);
+            app.metrics.count_direct_response();
             Some(self.direct.render(reply, &id, app.auth.clock.machine()))
         })
     }
