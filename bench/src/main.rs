@@ -4,6 +4,7 @@ mod arrivals;
 mod backends;
 mod bare_handler;
 mod bare_hyper;
+mod bare_look_up;
 mod comparison;
 mod connection;
 mod derived_seed;
@@ -33,6 +34,7 @@ mod stats;
 mod step_times;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -100,6 +102,9 @@ enum Part {
     /// Run hyper alone, in its own process.
     #[command(hide = true)]
     BareHyper,
+    /// Run the handler that looks sessions up in this database, in its own process.
+    #[command(hide = true)]
+    BareLookUp { database: PathBuf },
 }
 
 const RESULTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
@@ -110,6 +115,7 @@ fn main() -> ExitCode {
     let done = match cli.part {
         Some(Part::Bare) => bare_handler::serve(),
         Some(Part::BareHyper) => bare_hyper::serve(),
+        Some(Part::BareLookUp { database }) => bare_look_up::serve(database),
         Some(Part::Embedded) => bench(&plan, &[Group::Embedded]),
         Some(Part::ScaledOut) => bench(&plan, &[Group::ScaledOut]),
         Some(Part::Sockets) => bench(&plan, &[Group::Sockets]),

@@ -57,7 +57,7 @@ impl Group {
     /// The number of steps that the run reports.
     pub(crate) const fn steps(self) -> usize {
         match self {
-            Self::Embedded => 21,
+            Self::Embedded => 22,
             Self::ScaledOut => 20,
             Self::Sockets => 15,
             Self::Oidc => 6,

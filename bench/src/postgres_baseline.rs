@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use deskpass_core::{Access, Secret};
 use fastrand::Rng;
 use tokio::task::JoinSet;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
 
 use crate::backends::{SharedBackend, connect};
@@ -14,7 +15,7 @@ use crate::error::BenchError;
 use crate::requests::{AGENT, WordList};
 use crate::seed::{self, CORP};
 use crate::server::cpu;
-use crate::sqlite_baseline::{ADDRESS, SignInRow};
+use crate::sqlite_baseline::{ADDRESS, ChainColumns, SignInRow};
 use crate::stats::{Cost, Round, nanoseconds, now};
 
 /// The length of a digest's text.
@@ -24,10 +25,12 @@ const EMPLOYEE: &str = "UPDATE employee SET last_login_at = $3, last_login_ip = 
     WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL";
 const SESSION: &str =
     "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at,
-    expires_at, proven, lent_role_id) SELECT $1, $2, $3, $4, $5, $6, $7, $8, 0, NULL
+    expires_at, proven, lent_role_id, ip_address, user_agent, seen_at)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, 0, NULL, $9, $10, $7
     WHERE NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) ON CONFLICT (digest) DO NOTHING";
 const LOG: &str = "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source,
-    ip_address, peer_address, user_agent) VALUES ($1, $2, 'sign_in', $3, $4, $5, $6, $7, $8, $8, $9)";
+    ip_address, peer_address, user_agent, detail, chain, seq, hash, decided_address, seen_seq, seen_hash, reference)
+    VALUES ($1, $2, 'sign_in', $3, $4, $5, $6, $7, $8, $8, $9, '', $10, $11, $12, $8, $11, $13, $14)";
 /// Finds a session with its person, as the service does.
 pub(crate) const FIND: &str = "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at,
     r.role_id, e.last_login_at, e.last_login_ip, e.department_id, e.subject, e.email, e.email_source, e.left_at, e.left_why,
@@ -137,15 +140,20 @@ impl Worker {
     }
 
     async fn sign_in(&mut self) -> Result<(), BenchError> {
-        let SignInRow { digest, id, role, method, source, began, ends, event } =
+        let SignInRow { digest, id, role, method, source, began, ends, event, chain } =
             SignInRow::drawn(&mut self.rng, seed::now());
+        let ChainColumns { chain, seq, hash, seen_hash, reference } = chain;
         let client = &self.client;
         client.batch_execute("BEGIN").await?;
         let known = client.execute(&self.employee, &[&CORP, &id, &began, &ADDRESS]).await?;
-        let begun =
-            client.execute(&self.session, &[&digest, &CORP, &id, &role, &method, &source, &began, &ends]).await?;
-        let noted =
-            client.execute(&self.log, &[&event, &began, &CORP, &id, &role, &method, &source, &ADDRESS, &AGENT]).await?;
+        let begun = client
+            .execute(&self.session, &[&digest, &CORP, &id, &role, &method, &source, &began, &ends, &ADDRESS, &AGENT])
+            .await?;
+        let row: [&(dyn ToSql + Sync); 14] = [
+            &event, &began, &CORP, &id, &role, &method, &source, &ADDRESS, &AGENT, &chain, &seq, &hash, &seen_hash,
+            &reference,
+        ];
+        let noted = client.execute(&self.log, &row).await?;
         client.batch_execute("COMMIT").await?;
         if (known, begun, noted) == (1, 1, 1) { Ok(()) } else { Err("PostgreSQL alone wrote no session".into()) }
     }

@@ -1,5 +1,6 @@
 //! A server in its own process: start, measurement from outside, stop.
 
+use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::SocketAddr;
@@ -61,17 +62,31 @@ impl Server {
 
     /// Starts the bare handler with these responses.
     pub(crate) fn bare(workspace: &Workspace, answers: &ResponseTemplates) -> Result<Self, BenchError> {
-        Self::baseline(workspace, "bare", answers).map_err(|failed| failed.during("the bare handler did not start"))
+        Self::baseline(workspace, &["bare".as_ref()], answers)
+            .map_err(|failed| failed.during("the bare handler did not start"))
     }
 
     /// Starts hyper alone with these responses.
     pub(crate) fn bare_hyper(workspace: &Workspace, answers: &ResponseTemplates) -> Result<Self, BenchError> {
-        Self::baseline(workspace, "bare-hyper", answers).map_err(|failed| failed.during("bare hyper did not start"))
+        let started = Self::baseline(workspace, &["bare-hyper".as_ref()], answers);
+        started.map_err(|failed| failed.during("bare hyper did not start"))
     }
 
-    fn baseline(workspace: &Workspace, part: &str, answers: &ResponseTemplates) -> Result<Self, BenchError> {
+    /// Starts the handler that looks sessions up in the store in `data`, with these responses.
+    pub(crate) fn bare_look_up(
+        workspace: &Workspace,
+        data: &Path,
+        answers: &ResponseTemplates,
+    ) -> Result<Self, BenchError> {
+        let database = data.join("deskpass.db");
+        let arguments = ["bare-look-up".as_ref(), database.as_os_str()];
+        let started = Self::baseline(workspace, &arguments, answers);
+        started.map_err(|failed| failed.during("the handler that looks sessions up did not start"))
+    }
+
+    fn baseline(workspace: &Workspace, arguments: &[&OsStr], answers: &ResponseTemplates) -> Result<Self, BenchError> {
         let mut command = workspace.command(&workspace.bench);
-        command.arg(part);
+        command.args(arguments);
         let line = serde_json::to_string(answers)? + "\n";
         Self::start(workspace, command, line.as_bytes())
     }

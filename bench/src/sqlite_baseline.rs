@@ -1,6 +1,7 @@
 //! The minimal baseline for sign-ins: the same rows, written directly to SQLite, in groups that share a commit.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{LoginMethod, LoginSource, Role, Timestamp};
@@ -69,24 +70,31 @@ impl<'a> Statements<'a> {
         Ok(Self {
             session: connection.prepare_cached(
                 "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at,
-                 expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                 expires_at, proven, ip_address, user_agent, seen_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9, ?10, ?7)",
             )?,
             employee: connection.prepare_cached(
                 "UPDATE employee SET last_login_at = ?3, last_login_ip = ?4 WHERE corp_id = ?1 AND employee_key = ?2",
             )?,
             log: connection.prepare_cached(
                 "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source,
-                 ip_address, peer_address, user_agent) VALUES (?1, ?2, 'sign_in', ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9)",
+                 ip_address, peer_address, user_agent, detail, chain, seq, hash, decided_address, seen_seq, seen_hash,
+                 reference) VALUES (?1, ?2, 'sign_in', ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, '', ?10, ?11, ?12, ?8, ?11, ?13,
+                 ?14)",
             )?,
         })
     }
 
     /// Writes the rows of one sign-in.
     fn sign_in(&mut self, rng: &mut Rng, at: Timestamp) -> Result<(), BenchError> {
-        let SignInRow { digest, id, role, method, source, began, ends, event } = SignInRow::drawn(rng, at);
-        self.session.execute(params![digest, CORP, id, role, method, source, began, ends])?;
+        let SignInRow { digest, id, role, method, source, began, ends, event, chain } = SignInRow::drawn(rng, at);
+        let ChainColumns { chain, seq, hash, seen_hash, reference } = chain;
+        self.session.execute(params![digest, CORP, id, role, method, source, began, ends, ADDRESS, AGENT])?;
         self.employee.execute(params![CORP, id, began, ADDRESS])?;
-        self.log.execute(params![event, began, CORP, id, role, method, source, ADDRESS, AGENT])?;
+        let row = params![
+            event, began, CORP, id, role, method, source, ADDRESS, AGENT, chain, seq, hash, seen_hash, reference
+        ];
+        self.log.execute(row)?;
         Ok(())
     }
 }
@@ -102,6 +110,27 @@ pub(crate) struct SignInRow {
     pub(crate) began: i64,
     pub(crate) ends: i64,
     pub(crate) event: String,
+    pub(crate) chain: ChainColumns,
+}
+
+/// The columns that chain the rows of the audit log, with values of the usual length.
+#[derive(Debug)]
+pub(crate) struct ChainColumns {
+    pub(crate) chain: i64,
+    pub(crate) seq: i64,
+    pub(crate) hash: String,
+    pub(crate) seen_hash: String,
+    pub(crate) reference: String,
+}
+
+impl ChainColumns {
+    /// The next place, in one of eight chains that the service does not have.
+    fn drawn(rng: &mut Rng) -> Self {
+        static NEXT: AtomicI64 = AtomicI64::new(1);
+        let seq = NEXT.fetch_add(1, Ordering::Relaxed);
+        let reference = format!("{:08X}", rng.u32(..));
+        Self { chain: 100 + rng.i64(..8), seq, hash: digest(rng), seen_hash: digest(rng), reference }
+    }
 }
 
 impl SignInRow {
@@ -117,6 +146,7 @@ impl SignInRow {
             began,
             ends,
             event: format!("{began:012x}{:020x}", rng.u64(..)),
+            chain: ChainColumns::drawn(rng),
         }
     }
 }
