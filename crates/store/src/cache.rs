@@ -16,6 +16,7 @@ mod person;
 mod session;
 mod table;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use deskpass_core::{Digest, EmployeeKey, Session, Striped};
@@ -80,6 +81,9 @@ pub(crate) struct Cache {
     pub(crate) access_tokens: Table<Keyed<Digest, AccessTokenRecord>>,
     /// At most one entry in each copy.
     pub(crate) rules: Striped<Table<Keyed<(), AccessRules>>>,
+    /// The number of changes to the rules. It makes all copies stale at one moment: a request must not find older rules than the one
+    /// before it, on another thread, has found.
+    pub(crate) rules_version: AtomicU64,
     pub(crate) freshness: Freshness,
     pub(crate) listener: OnceLock<Listener>,
     /// Fires when this node has committed that clients are to be told of the end of sessions.
@@ -101,6 +105,7 @@ impl Cache {
             people_changes: PeopleChanges::new(),
             access_tokens: Table::new(access_tokens),
             rules: Striped::new(|| Table::new(1)),
+            rules_version: AtomicU64::new(0),
             freshness,
             listener: OnceLock::new(),
             logouts_due: Arc::default(),
@@ -113,7 +118,7 @@ impl Cache {
             self.sessions.clear();
             self.people.clear();
             self.access_tokens.clear();
-            self.rules.each().for_each(Table::clear);
+            self.forget_rules();
         });
         self.notify(Invalidation::All);
     }
@@ -123,6 +128,11 @@ impl Cache {
         if let Some(listener) = self.listener.get() {
             listener(touched);
         }
+    }
+
+    fn forget_rules(&self) {
+        self.rules_version.fetch_add(1, Ordering::AcqRel);
+        self.rules.each().for_each(Table::clear);
     }
 
     /// Applies a committed change. A new session may be cached only where no other node can have ended it since.
@@ -144,7 +154,7 @@ impl Cache {
                 self.notify(Invalidation::Person(&key));
             }
             CacheChange::Rules => {
-                self.rules.each().for_each(|rules| rules.remove(&()));
+                self.forget_rules();
                 // A change to a client may have ended all that it got.
                 self.access_tokens.clear();
                 self.notify(Invalidation::All);
