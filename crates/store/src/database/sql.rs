@@ -44,9 +44,7 @@ impl Sql<'_> {
     /// it has answered the first.
     pub(super) fn execute_all(&self, statements: &[(&str, Vec<SqlValue<'_>>)]) -> Result<Vec<usize>> {
         match self {
-            Self::Sqlite(connection) => {
-                statements.iter().map(|(text, values)| connection.execute(text, values)).collect()
-            }
+            Self::Sqlite(connection) => connection.execute_all(statements),
             Self::Postgres(connection) => connection.execute_all(statements),
         }
     }
@@ -79,12 +77,10 @@ impl Sql<'_> {
         &self,
         text: &str,
         values: &[impl AsRef<[SqlValue<'v>]>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+        read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<Vec<T>>> {
         match self {
-            Self::Sqlite(connection) => {
-                values.iter().map(|values| connection.rows(text, values.as_ref(), &mut read)).collect()
-            }
+            Self::Sqlite(connection) => connection.rows_for_each(text, values, read),
             Self::Postgres(connection) => connection.rows_for_each(text, values, read),
         }
     }
