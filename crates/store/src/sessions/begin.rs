@@ -5,7 +5,7 @@ use deskpass_core::{Digest, EmployeeKey, Session, Timestamp};
 use super::network::{SignInNetwork, record_networks};
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
-use crate::database::Tx;
+use crate::database::{Sql, SqlValue, Tx};
 use crate::deny_list::{EndReason, deny_each};
 use crate::locks::{lock_agent, lock_bound_link, lock_default_role, lock_employee, lock_link, lock_proof};
 use crate::oidc::endings::end_with_sessions_of;
@@ -143,17 +143,33 @@ fn refusal(tx: &Tx<'_>, new: &NewSession) -> Result<Option<BeginOutcome>> {
     Ok(None)
 }
 
+const RECORD_SIGN_IN: &str = "UPDATE employee SET last_login_at = $3, last_login_ip = $4, watched = 1
+    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL";
+
+/// The same for an employee about whom the platform is asked already. SQLite deletes and inserts the entry of an index whenever a column of
+/// the index's condition is set, also to the same value: so this does not set it.
+const RECORD_SIGN_IN_OF_WATCHED: &str = "UPDATE employee SET last_login_at = $3, last_login_ip = $4
+    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL AND watched = 1";
+
 /// Records the sign-ins with the employees, about whom the platform is asked from now on; `false` for one who is missing or disabled, or
 /// left.
 fn record_sign_ins(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<bool>> {
-    let text = "UPDATE employee SET last_login_at = $3, last_login_ip = $4, watched = 1
-        WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL";
-    let statements = sessions.iter().map(|NewSession { session, entry, .. }| {
-        let (corp, id) = (session.employee.corp(), session.employee.id());
-        (text, args![corp, id, session.created_at, entry.visitor.address.logged].to_vec())
-    });
-    let changed = tx.execute_all(&statements.collect::<Vec<_>>())?;
-    Ok(changed.into_iter().map(|changed| changed == 1).collect())
+    let Sql::Sqlite(_) = **tx else { return record_each(tx, RECORD_SIGN_IN, sessions) };
+    let mut recorded = record_each(tx, RECORD_SIGN_IN_OF_WATCHED, sessions)?;
+    for (new, recorded) in sessions.iter().zip(&mut recorded).filter(|(_, recorded)| !**recorded) {
+        *recorded = tx.execute(RECORD_SIGN_IN, &sign_in_values(new))? == 1;
+    }
+    Ok(recorded)
+}
+
+fn record_each(tx: &Tx<'_>, text: &str, sessions: &[&NewSession]) -> Result<Vec<bool>> {
+    let statements: Vec<_> = sessions.iter().map(|new| (text, sign_in_values(new).to_vec())).collect();
+    Ok(tx.execute_all(&statements)?.into_iter().map(|changed| changed == 1).collect())
+}
+
+fn sign_in_values(NewSession { session, entry, .. }: &NewSession) -> [SqlValue<'_>; 4] {
+    let employee = &session.employee;
+    args![employee.corp(), employee.id(), session.created_at, entry.visitor.address.logged]
 }
 
 /// Writes sessions; returns the outcome of those whose token has begun a session already, or was ended.
