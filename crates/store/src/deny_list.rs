@@ -69,6 +69,13 @@ pub(crate) fn denied_each(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<Resul
     Ok(found.into_iter().map(|reasons| reasons.into_iter().next().transpose()).collect())
 }
 
+/// Whether each of several digests is on the deny list, for whatever reason.
+pub(crate) fn is_denied_each(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<bool>> {
+    let values: Vec<_> = digests.iter().map(|digest| args![*digest]).collect();
+    let found = sql.rows_for_each(FIND_REASON, &values, |_| Ok(()))?;
+    Ok(found.iter().map(|rows| !rows.is_empty()).collect())
+}
+
 fn reason(row: &Row<'_>) -> Result<EndReason> {
     EndReason::from_name(&row.text(0)?).ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))
 }

@@ -6,7 +6,7 @@ use super::network::{SignInNetwork, record_networks};
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::{Sql, SqlValue, Tx};
-use crate::deny_list::{EndReason, deny_each};
+use crate::deny_list::{EndReason, deny_each, is_denied_each};
 use crate::locks::{lock_agent, lock_bound_link, lock_default_role, lock_employee, lock_link, lock_proof};
 use crate::oidc::endings::end_with_sessions_of;
 use crate::{LogEntry, Result, StoreError, links};
@@ -172,35 +172,61 @@ fn sign_in_values(NewSession { session, entry, .. }: &NewSession) -> [SqlValue<'
     args![employee.corp(), employee.id(), session.created_at, entry.visitor.address.logged]
 }
 
+/// Writes a session. SQLite runs it without a journal of its own, because it writes one row.
+const INSERT: &str = "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source,
+    created_at, expires_at, proven, lent_role_id, ip_address, user_agent, seen_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $7) ON CONFLICT (digest) DO NOTHING";
+
+/// The same, unless the token was ended: in one round trip. SQLite cannot know that it writes one row, and would copy each page before it is
+/// changed.
+const INSERT_UNLESS_DENIED: &str = "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method,
+    login_source, created_at, expires_at, proven, lent_role_id, ip_address, user_agent, seen_at)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $7
+    WHERE NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) ON CONFLICT (digest) DO NOTHING";
+
 /// Writes sessions; returns the outcome of those whose token has begun a session already, or was ended.
 fn insert(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<Option<BeginOutcome>>> {
-    let text = "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at,
-        expires_at, proven, lent_role_id, ip_address, user_agent, seen_at)
-        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $7
-        WHERE NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) ON CONFLICT (digest) DO NOTHING";
-    let statements = sessions.iter().map(|NewSession { digest, session, entry, .. }| {
-        let Session { current_role, created_at, expires_at, default_role, .. } = *session;
-        let (corp, id, vouched) = (session.employee.corp(), session.employee.id(), session.vouched.number());
-        let (method, source, visitor) = (session.method.name(), session.source.name(), &entry.visitor);
-        let values = args![
-            *digest,
-            corp,
-            id,
-            current_role,
-            method,
-            source,
-            created_at,
-            expires_at,
-            vouched,
-            default_role,
-            visitor.address.decided,
-            visitor.user_agent.as_str()
-        ];
-        (text, values.to_vec())
-    });
-    let inserted = tx.execute_all(&statements.collect::<Vec<_>>())?;
+    let inserted = match **tx {
+        Sql::Sqlite(_) => insert_unless_denied(tx, sessions)?,
+        Sql::Postgres(_) => insert_each(tx, INSERT_UNLESS_DENIED, sessions)?,
+    };
     let each = sessions.iter().zip(inserted);
-    each.map(|(new, inserted)| if inserted == 1 { Ok(None) } else { retry_outcome(tx, new).map(Some) }).collect()
+    each.map(|(new, inserted)| if inserted { Ok(None) } else { retry_outcome(tx, new).map(Some) }).collect()
+}
+
+/// Looks for the tokens on the deny list first: on SQLite, no other transaction can end one meanwhile.
+fn insert_unless_denied(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<bool>> {
+    let digests: Vec<_> = sessions.iter().map(|new| new.digest).collect();
+    let denied = is_denied_each(tx, &digests)?;
+    let permitted = sessions.iter().zip(&denied).filter(|(_, denied)| !**denied).map(|(new, _)| *new);
+    let mut inserted = insert_each(tx, INSERT, &permitted.collect::<Vec<_>>())?.into_iter();
+    Ok(denied.into_iter().map(|denied| !denied && inserted.next().unwrap_or_default()).collect())
+}
+
+fn insert_each(tx: &Tx<'_>, text: &str, sessions: &[&NewSession]) -> Result<Vec<bool>> {
+    let statements: Vec<_> = sessions.iter().map(|new| (text, row_values(new).to_vec())).collect();
+    Ok(tx.execute_all(&statements)?.into_iter().map(|inserted| inserted == 1).collect())
+}
+
+/// The values of the row of a session.
+fn row_values(NewSession { digest, session, entry, .. }: &NewSession) -> [SqlValue<'_>; 12] {
+    let Session { current_role, created_at, expires_at, default_role, .. } = *session;
+    let (corp, id, vouched) = (session.employee.corp(), session.employee.id(), session.vouched.number());
+    let (method, source, visitor) = (session.method.name(), session.source.name(), &entry.visitor);
+    args![
+        *digest,
+        corp,
+        id,
+        current_role,
+        method,
+        source,
+        created_at,
+        expires_at,
+        vouched,
+        default_role,
+        visitor.address.decided,
+        visitor.user_agent.as_str()
+    ]
 }
 
 /// The outcome for a sign-in that may have been committed before.
