@@ -28,5 +28,5 @@ pub use lookup::SessionLookup;
 pub(crate) use lookup::{SESSION_READS, SessionReads};
 pub(crate) use network::NETWORK_RETENTION;
 pub use network::SignInNetwork;
-pub(crate) use plans::statements;
+pub(crate) use plans::{list_statement, statements};
 pub(crate) use scope::{SessionScope, end_sessions_of};

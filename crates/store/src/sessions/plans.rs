@@ -5,7 +5,7 @@ use deskpass_core::{Digest, Timestamp};
 use super::end_all::{END_SESSIONS, NEXT_SESSIONS};
 use super::last_use::RECORD_USE;
 use super::lockout_preview::SESSIONS;
-use super::lookup::FIND;
+use super::lookup::{FIND, FIND_LIST, FIND_LIST_SIZE};
 use crate::database::SqlValue;
 
 /// The statements, each with its name and values.
@@ -18,4 +18,10 @@ pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)
         ("end all sessions, next", NEXT_SESSIONS.to_owned(), args!["", now, 100_i64].to_vec()),
         ("end all sessions, batch", END_SESSIONS.to_owned(), args!["10", "1000", now].to_vec()),
     ]
+}
+
+/// The statement that only PostgreSQL runs.
+pub(crate) fn list_statement() -> (&'static str, String, Vec<SqlValue<'static>>) {
+    let digest = Digest::of(&[b"any"]);
+    ("sessions with their people", String::clone(&FIND_LIST), vec![SqlValue::from(digest); FIND_LIST_SIZE])
 }
