@@ -34,6 +34,7 @@ impl Run<'_> {
         let other = self.warm(&backend, &tokens).await?;
         self.two_nodes(&one, &other, &tokens).await?;
         self.two_nodes_cost(&one, &other, &tokens).await?;
+        self.two_nodes_cost_at_the_same_load(&one, &other, &tokens).await?;
         self.shared_sign_ins(&servers).await?;
         self.logouts("Redis up", [&one, &other], &tokens, 0).await?;
         servers.kill("redis")?;
@@ -121,6 +122,27 @@ impl Run<'_> {
         let comparison = comparison.run(plan, &self.progress, ours, theirs).await?;
         self.report.cost_ratio("CPU each of verify, two nodes, paced", &comparison, TWO_NODES_COST);
         self.report.add_comparison(comparison);
+        Ok(())
+    }
+
+    /// Compares the CPU time of a request on two nodes with that on one which gets as many requests as each of the two: a node with more
+    /// requests handles more of them each time that one of its threads wakes up, whether or not there are other nodes.
+    async fn two_nodes_cost_at_the_same_load(
+        &mut self,
+        one: &Server,
+        other: &Server,
+        tokens: &WordList,
+    ) -> Result<(), BenchError> {
+        let requests = Arc::new(Requests::verify(tokens.drawn(DRAWS)));
+        let (two, alone, plan) = (Load::new(Arc::clone(&requests)), Load::new(requests), self.plan);
+        let comparison = Comparison::new("verify, two nodes, paced".into(), "one node, half of the requests", None);
+        let (ours, theirs) = (
+            async || two.paced_round(&[one, other], COST_RATE, plan.round).await,
+            async || alone.paced_round(&[one], COST_RATE / 2, plan.round).await,
+        );
+        let comparison = comparison.run(plan, &self.progress, ours, theirs).await?;
+        let name = "CPU each of verify, two nodes, as many requests for each node";
+        self.report.cost_ratio(name, &comparison, TWO_NODES_COST);
         Ok(())
     }
 
