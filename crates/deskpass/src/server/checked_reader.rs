@@ -94,10 +94,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> CheckedReader<S> {
         self.read_whole_request && self.tracker.is_done_with(self.framing.heads.saturating_sub(1))
     }
 
-    /// Counts a request that the HTTP library does not see.
-    pub(super) fn count_direct_request(&self) {
-        let _ = self.tracker.begin();
-        self.tracker.end();
+    /// Takes the last head back: the HTTP library does not see it, and the tracker counts only what the library sees.
+    pub(super) fn uncount_request(&mut self) {
+        self.framing.heads = self.framing.heads.saturating_sub(1);
     }
 
     /// Wakes a read that waited for a response, once the response is there.

@@ -175,7 +175,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TimeoutStream<S> {
             return false;
         }
         buffer.set_filled(before);
-        self.reader.count_direct_request();
+        self.reader.uncount_request();
         self.activity.record_direct_response();
         true
     }
