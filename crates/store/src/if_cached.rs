@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::future::{Future, pending};
+use std::pin::Pin;
 
 use futures_util::FutureExt as _;
 
@@ -15,7 +16,9 @@ thread_local! {
 ///
 /// The work is polled once. It is the same code as anywhere else: a lookup that misses the cache, or a statement, does not begin. Work
 /// that waits for anything else, such as Redis, must not be passed here: it would begin, and be dropped.
-pub fn if_cached<T>(work: impl Future<Output = T>) -> Option<T> {
+///
+/// The work is pinned by the caller: it has room for everything that a miss would need, and would be copied with that when it is moved.
+pub fn if_cached<T>(work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     let _end = CacheOnly::begin();
     work.now_or_never()
 }
@@ -46,31 +49,33 @@ impl Drop for CacheOnly {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use super::*;
 
     #[tokio::test]
     async fn work_that_needs_more_than_the_cache_does_not_begin() {
         let mut steps = Vec::new();
-        let result = if_cached(async {
+        let result = if_cached(pin!(async {
             steps.push("looked up");
             leave_cache().await;
             steps.push("read");
-        });
+        }));
         assert_eq!((result, steps), (None, vec!["looked up"]));
-        assert_eq!(if_cached(async { 5 }), Some(5));
+        assert_eq!(if_cached(pin!(async { 5 })), Some(5));
     }
 
     #[tokio::test]
     async fn the_restriction_lasts_until_the_outermost_work_ends() {
-        assert_eq!(if_cached(async { (if_cached(async {}), leave_cache().await) }), None);
+        assert_eq!(if_cached(pin!(async { (if_cached(pin!(async {})), leave_cache().await) })), None);
         leave_cache().await;
     }
 
     #[tokio::test]
     async fn work_outside_is_not_restricted() {
-        assert_eq!(if_cached(leave_cache()), None);
+        assert_eq!(if_cached(pin!(leave_cache())), None);
         leave_cache().await;
-        let panicked = std::panic::catch_unwind(|| if_cached(async { std::panic::resume_unwind(Box::new(())) }));
+        let panicked = std::panic::catch_unwind(|| if_cached(pin!(async { std::panic::resume_unwind(Box::new(())) })));
         assert!(panicked.is_err());
         leave_cache().await;
     }

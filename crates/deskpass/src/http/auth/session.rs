@@ -1,6 +1,7 @@
 //! The state of a session: verification, introspection, role switch and logout.
 
 use std::net::IpAddr;
+use std::pin::pin;
 
 use deskpass_auth::{ActiveUser, PartialOrFull, TokenHolder};
 use deskpass_core::ClientInfo;
@@ -36,7 +37,7 @@ pub(crate) async fn verify(
 /// The same at once, for a valid token whose session is in memory.
 pub(crate) fn verify_directly(app: &App, request: &DirectRequest<'_>) -> Option<DirectReply> {
     let input: VerifyBody = request.json(app)?;
-    let holder = if_cached(app.auth.authenticate(&input.token, input.from))?.ok()?;
+    let holder = if_cached(pin!(app.auth.authenticate(&input.token, input.from)))?.ok()?;
     let ActiveUser(holder) = holder.into_active_user().ok()?;
     Some(token_info::verified(&holder).into())
 }
@@ -72,7 +73,7 @@ pub(crate) async fn me(ActiveUser(holder): ActiveUser) -> RenderedReply<token_in
 /// The same at once, for a valid token whose session is in memory.
 pub(crate) fn me_directly(app: &App, request: &DirectRequest<'_>) -> Option<DirectReply> {
     let token = request.token().filter(|_| request.is_without_body())?;
-    let holder = if_cached(app.auth.authenticate(token, Some(request.client)))?.ok()?;
+    let holder = if_cached(pin!(app.auth.authenticate(token, Some(request.client))))?.ok()?;
     let ActiveUser(holder) = holder.into_active_user().ok()?;
     Some(token_info::me(&holder).into())
 }

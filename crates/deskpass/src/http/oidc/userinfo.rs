@@ -1,6 +1,7 @@
 //! The userinfo endpoint: the claims about the user of an access token.
 
 use std::net::IpAddr;
+use std::pin::pin;
 
 use axum::extract::FromRequestParts;
 use axum::response::Response;
@@ -55,7 +56,7 @@ pub(crate) fn headers() -> HeaderMap {
 pub(crate) fn userinfo_directly(app: &App, request: &DirectRequest<'_>) -> Option<DirectReply> {
     let token = request.token().filter(|_| request.is_without_body() && !request.has_origin())?;
     // Without clients there is no such path, and no token either.
-    let claims = if_cached(app.auth.userinfo(token))?.ok()?;
+    let claims = if_cached(pin!(app.auth.userinfo(token)))?.ok()?;
     Some(DirectReply::Oidc(claims))
 }
 
