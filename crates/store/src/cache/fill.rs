@@ -52,8 +52,8 @@ impl Cache {
                 FillStart::Found(value) => return CacheLookup::Hit(value),
                 FillStart::First(placeholder) => return CacheLookup::Miss(Gap(Some(placeholder))),
                 FillStart::Other(end) => {
-                    // It ends in any case; only what is in the cache then counts.
-                    if timeout(FILL_TIMEOUT, end).await.is_err() {
+                    // It ends in any case; only what is in the cache then counts. Boxed, since a hit has no use for a timer.
+                    if Box::pin(timeout(FILL_TIMEOUT, end)).await.is_err() {
                         return CacheLookup::Miss(Gap(None));
                     }
                 }

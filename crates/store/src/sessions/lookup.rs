@@ -29,6 +29,8 @@ pub enum SessionLookup {
 
 impl Store {
     /// Looks up the digest of a token. If the store fails, the token must not count as valid.
+    ///
+    /// The reads are boxed: each of the functions around this one copies its future once, and most find the session in the cache.
     pub async fn session(&self, digest: &Digest) -> Result<SessionLookup> {
         loop {
             match self.cache.look_up(&self.cache.sessions, digest).await {
@@ -36,9 +38,9 @@ impl Store {
                 // The person has changed, or was evicted. Removing the entry is always safe, updating it is not: it is
                 // read again.
                 CacheLookup::Hit(_) => self.cache.sessions.remove(digest),
-                CacheLookup::Miss(gap) if gap.bypasses_cache() => return self.read_session(*digest).await,
+                CacheLookup::Miss(gap) if gap.bypasses_cache() => return Box::pin(self.read_session(*digest)).await,
                 CacheLookup::Miss(gap) => {
-                    if let Some(found) = self.fill(gap, *digest).await? {
+                    if let Some(found) = Box::pin(self.fill(gap, *digest)).await? {
                         return Ok(found);
                     }
                 }
