@@ -10,6 +10,8 @@ mod malformed_head;
 #[cfg(test)]
 mod tests;
 
+use memchr::memchr;
+
 use self::head::BodyLength;
 pub use self::malformed_head::MalformedHead;
 
@@ -180,7 +182,7 @@ impl Framing {
 
     /// The next complete line; fails if a line ends without a carriage return.
     fn next_line(&mut self, bytes: &[u8]) -> Result<Option<LineSpan>, ()> {
-        let found = bytes.get(self.searched..).and_then(|rest| rest.iter().position(|byte| *byte == b'\n'));
+        let found = bytes.get(self.searched..).and_then(|rest| memchr(b'\n', rest));
         let Some(more) = found else {
             self.searched = bytes.len();
             return Ok(None);
@@ -199,6 +201,12 @@ impl Framing {
     fn begin(&mut self, state: FramingState) {
         (self.state, self.searched, self.line) = (state, 0, 0);
     }
+}
+
+/// The first of several complete lines, without its end, and the bytes after it.
+fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (line, rest) = bytes.split_at_checked(memchr(b'\n', bytes)? + 1)?;
+    Some((line.strip_suffix(b"\r\n")?, rest))
 }
 
 /// The start of a line, its length without the line end, and the start of the next line.

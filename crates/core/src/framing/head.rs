@@ -1,6 +1,6 @@
 //! The head of a request: its validity, and what it specifies about the bytes that follow.
 
-use super::{MAX_HEAD_FIELDS, MAX_TARGET_BYTES, MalformedHead};
+use super::{MAX_HEAD_FIELDS, MAX_TARGET_BYTES, MalformedHead, split_line};
 use crate::Host;
 
 /// What the head specifies about the bytes after it.
@@ -19,11 +19,15 @@ pub(super) enum BodyLength {
     Chunked,
 }
 
-/// Checks a complete head, including the empty line at its end.
+/// Checks a complete head, including the empty line at its end. All of its lines end as they should.
 pub(super) fn check(head: &[u8]) -> Result<Head, MalformedHead> {
     // RFC 9112 2.2: one empty line before a request is ignored.
-    let head = head.strip_prefix(b"\r\n").unwrap_or(head);
-    let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let mut rest = head.strip_prefix(b"\r\n").unwrap_or(head);
+    let mut lines = std::iter::from_fn(|| {
+        let (line, after) = split_line(rest)?;
+        rest = after;
+        Some(line)
+    });
     let line = RequestLine::read(lines.next().unwrap_or_default())?;
     let mut fields = FramingFields::default();
     for field in lines.take_while(|line| !line.is_empty()) {
