@@ -7,6 +7,7 @@
 
 mod head;
 mod malformed_head;
+mod plain_request;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use memchr::memchr;
 
 use self::head::BodyLength;
 pub use self::malformed_head::MalformedHead;
+pub use self::plain_request::PlainRequest;
 
 /// The maximum size of a request's head, in bytes.
 pub const MAX_HEAD_BYTES: usize = 16 * 1024;

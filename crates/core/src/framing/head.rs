@@ -175,7 +175,7 @@ fn is_host(value: &[u8]) -> bool {
 }
 
 /// Parses digits only: no sign, no list.
-fn decimal(text: &[u8]) -> Option<u64> {
+pub(super) fn decimal(text: &[u8]) -> Option<u64> {
     let digits = (1..=19).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()
 }
