@@ -120,8 +120,8 @@ impl Auth {
 
     /// The same, for a token's digest.
     pub(crate) async fn authenticate_digest(&self, digest: Digest, from: Option<IpAddr>) -> Result<TokenHolder, Error> {
-        let holder = self.authenticate_untouched(digest).await?;
-        self.store.touch_session(&holder.record, &holder.digest, self.clock.now());
+        let (holder, now) = self.identify(digest).await?;
+        self.store.touch_session(&holder.record, &holder.digest, now);
         let address_denied = match from {
             Some(address) => !self.store.access_rules().await?.lists.allow(holder.session().current_role, address),
             None => false,
@@ -145,6 +145,11 @@ impl Auth {
 
     /// Identifies the holder of the token with this digest, without an address. Does not count as a use of the session.
     pub async fn authenticate_untouched(&self, digest: Digest) -> Result<TokenHolder, Error> {
+        Ok(self.identify(digest).await?.0)
+    }
+
+    /// The same, and the time at which it was done.
+    async fn identify(&self, digest: Digest) -> Result<(TokenHolder, Timestamp), Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let record = match self.store.session(&digest).await? {
             SessionLookup::Session(record) => record,
@@ -152,14 +157,14 @@ impl Auth {
             SessionLookup::NotFound => return Err(problem(TokenError::Unknown)),
         };
         let SessionWithPerson { session, person, .. } = &record;
-        let now = self.clock.now_for(session.created_at);
-        let remaining = session.remaining(now).ok_or_else(|| problem(TokenError::Expired))?;
+        let (now, expiry_now) = self.clock.now_and_for(session.created_at);
+        let remaining = session.remaining(expiry_now).ok_or_else(|| problem(TokenError::Expired))?;
         if let Some(left_or_disabled) = token_problem(person.disabled, person.left) {
             return Err(problem(left_or_disabled));
         }
-        let held = person.roles_at(now);
+        let held = person.roles_at(expiry_now);
         let roles = self.policy.effective_roles(session.method, session.vouched, session.default_role, held);
-        Ok(TokenHolder { digest, record, roles, remaining, address_denied: false, from: None })
+        Ok((TokenHolder { digest, record, roles, remaining, address_denied: false, from: None }, now))
     }
 
     /// Ends the session. After this returns, the token is never valid again. Refused if the session has ended already.

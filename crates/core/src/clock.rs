@@ -136,11 +136,22 @@ impl Clock {
     /// start is rejected once it has expired by the machine's time. It is not deleted.
     #[must_use]
     pub fn now_for(&self, issued: Timestamp) -> Timestamp {
+        self.now_and_for(issued).1
+    }
+
+    /// [`Clock::now`] and [`Clock::now_for`], of one reading.
+    #[must_use]
+    pub fn now_and_for(&self, issued: Timestamp) -> (Timestamp, Timestamp) {
         match &self.0.source {
+            // Before the time is read: a clock that is settled has been moved to the machine's time already.
             ClockSource::Steady(steady) if !steady.settled.load(Ordering::Acquire) && issued <= steady.started => {
-                steady.now().max(steady.machine.wall())
+                let now = steady.now();
+                (now, now.max(steady.machine.wall()))
             }
-            _ => self.now(),
+            _ => {
+                let now = self.now();
+                (now, now)
+            }
         }
     }
 

@@ -83,6 +83,7 @@ fn records_from_before_a_doubted_start_expire_by_the_machines_time() {
     let (earlier, lately) = (NOW - Duration::from_mins(1), NOW + Duration::from_secs(30));
     assert_eq!(clock.now_for(earlier), NOW + DAY * 7 + Duration::from_mins(1));
     assert_eq!(clock.now_for(lately), clock.now());
+    assert_eq!(clock.now_and_for(earlier), (clock.now(), clock.now_for(earlier)));
     for hours in [1, 24, 200] {
         let lifetime = Duration::from_hours(hours);
         let by_end = |issued: Timestamp| issued + lifetime > clock.now_for_lifetime(lifetime);
