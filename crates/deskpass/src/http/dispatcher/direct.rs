@@ -5,14 +5,16 @@
 //! answer itself costs. So these routes have a second, direct handler, which answers a plain request or leaves it to the ordinary
 //! way. Both ways use the same functions, and a test compares their answers.
 
-use std::cell::RefCell;
-use std::net::IpAddr;
+mod date;
 
-use deskpass_core::{Timestamp, TraceParent};
+use std::net::IpAddr;
+use std::time::Instant;
+
+use deskpass_core::{Clock, TraceParent};
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderValue, STRICT_TRANSPORT_SECURITY};
-use jiff::fmt::rfc2822::DateTimePrinter;
 
+use self::date::with_date;
 use super::Dispatcher;
 use super::request_ids::REQUEST_ID;
 use super::security_headers::add_security_headers;
@@ -93,16 +95,17 @@ impl Dispatcher {
         trace_span(parent.as_ref()).in_scope(|| {
             let reply = (route.handler)(app, &request)?;
             let (_, id) = self.ids.id_for(request.id());
-            self.record(Some(route.row), StatusCode::OK, watch.elapsed(), &id);
+            let (elapsed, now) = watch.stop();
+            self.record(Some(route.row), StatusCode::OK, elapsed, &id);
             app.metrics.count_direct_response();
-            Some(self.direct.render(reply, &id, app.auth.clock.machine()))
+            Some(self.direct.render(reply, &id, (&app.auth.clock, now)))
         })
     }
 }
 
 impl DirectRoutes {
     /// The bytes of a response.
-    fn render(&self, reply: DirectReply, id: &str, now: Timestamp) -> Vec<u8> {
+    fn render(&self, reply: DirectReply, id: &str, now: (&Clock, Instant)) -> Vec<u8> {
         match reply {
             DirectReply::Envelope(open) => response(&self.envelope_head, id, now, &envelope::close_envelope(open, id)),
             DirectReply::Oidc(claims) => response(&self.oidc_head, id, now, &claims),
@@ -110,42 +113,14 @@ impl DirectRoutes {
     }
 }
 
-fn response(head: &[u8], id: &str, now: Timestamp, body: &[u8]) -> Vec<u8> {
+fn response(head: &[u8], id: &str, (clock, now): (&Clock, Instant), body: &[u8]) -> Vec<u8> {
     let mut length = itoa::Buffer::new();
     let mut response = Vec::with_capacity(head.len() + id.len() + body.len() + 96);
     for part in [head, id.as_bytes(), b"\r\ncontent-length: ", length.format(body.len()).as_bytes(), b"\r\ndate: "] {
         response.extend_from_slice(part);
     }
-    with_date(now, |date| response.extend_from_slice(date.as_bytes()));
+    with_date(clock, now, |date| response.extend_from_slice(date.as_bytes()));
     response.extend_from_slice(b"\r\n\r\n");
     response.extend_from_slice(body);
     response
-}
-
-/// A second, and its text in a `Date` header.
-#[derive(Debug, Default)]
-struct DateText {
-    second: Option<i64>,
-    text: String,
-}
-
-thread_local! {
-    /// The text of the last second: most responses have the same date as the one before.
-    static DATE: RefCell<DateText> = RefCell::default();
-}
-
-/// Calls `write` with a time as the text of a `Date` header.
-fn with_date(now: Timestamp, write: impl FnOnce(&str)) {
-    let second = now.millis().div_euclid(1_000);
-    DATE.with_borrow_mut(|date| {
-        if date.second != Some(second) {
-            *date = DateText { second: Some(second), text: date_text(second).unwrap_or_default() };
-        }
-        write(&date.text);
-    });
-}
-
-fn date_text(second: i64) -> Option<String> {
-    let moment = jiff::Timestamp::from_second(second).ok()?;
-    DateTimePrinter::new().timestamp_to_rfc9110_string(&moment).ok()
 }
