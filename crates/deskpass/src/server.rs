@@ -231,8 +231,8 @@ async fn serve(
     let Some(stream) = opened else { return };
     let (activity, upgrade_slot, reserve) = (guard.activity.clone(), UpgradeSlot::default(), guard.place.reserve);
     let tracker = RequestTracker::default();
+    let direct = DirectPath::new(Arc::clone(&dispatcher), app.clone(), peer.ip(), !reserve);
     let app = Arc::new(Mutex::new(app));
-    let direct = DirectPath::new(Arc::clone(&dispatcher), Arc::clone(&app), peer.ip(), !reserve);
     let reader = CheckedReader::new(stream, tracker.clone());
     let stream = TimeoutStream::new(reader, timeouts, activity.clone(), direct);
     let (switched, socket_app) = (upgrade_slot.clone(), Arc::clone(&app));

@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::AsyncWrite;
@@ -14,7 +14,7 @@ use crate::app::current::CurrentApp;
 use crate::http::Dispatcher;
 
 /// Returns the whole response to a request, or `None` if the HTTP library must have the request.
-type Handler = Box<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send>;
+type Handler = Box<dyn FnMut(&[u8]) -> Option<Vec<u8>> + Send>;
 
 /// What answers the frequent requests of a connection, and the answer that is being sent.
 pub(super) struct DirectPath {
@@ -24,18 +24,18 @@ pub(super) struct DirectPath {
 }
 
 impl DirectPath {
-    pub(super) fn new(dispatcher: Arc<Dispatcher>, app: Arc<Mutex<CurrentApp>>, peer: IpAddr, enabled: bool) -> Self {
+    /// With a service of its own: that of the ordinary way is behind a lock, since its requests may run beside each other.
+    pub(super) fn new(dispatcher: Arc<Dispatcher>, mut app: CurrentApp, peer: IpAddr, enabled: bool) -> Self {
         Self::with(move |request| {
             // Off on connections of the reserve, which serve health checks only.
             if !enabled {
                 return None;
             }
-            let mut app = app.lock().unwrap_or_else(PoisonError::into_inner);
             dispatcher.answer_directly(app.refresh(), peer, request)
         })
     }
 
-    fn with(handler: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + 'static) -> Self {
+    fn with(handler: impl FnMut(&[u8]) -> Option<Vec<u8>> + Send + 'static) -> Self {
         Self { handler: Box::new(handler), response: Vec::new(), sent: 0 }
     }
 

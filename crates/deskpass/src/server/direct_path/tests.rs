@@ -4,7 +4,7 @@
 
 use std::convert::Infallible;
 use std::mem::take;
-use std::sync::MutexGuard;
+use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::Duration;
 
