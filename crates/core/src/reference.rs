@@ -26,9 +26,13 @@ impl Reference {
         Self(u32::from_be_bytes([a, b, c, d]))
     }
 
+    /// Appends its digits to a text.
+    pub fn append_to(self, text: &mut String) {
+        text.extend(self.digits());
+    }
+
     /// Its digits, as it is shown.
-    #[must_use]
-    pub fn digits(self) -> [char; Self::DIGITS] {
+    fn digits(self) -> [char; Self::DIGITS] {
         let Self(mut rest) = self;
         let mut digits = ['0'; Self::DIGITS];
         for digit in digits.iter_mut().rev() {
@@ -105,6 +109,9 @@ mod tests {
         for number in [0, 1, 0x1a2b_3c4d, u32::MAX] {
             let shown = Reference::new(number).to_string();
             assert_eq!(shown, format!("{number:08x}"));
+            let mut appended = String::new();
+            Reference::new(number).append_to(&mut appended);
+            assert_eq!(appended, shown);
             assert_eq!(Reference::parse(&shown), Some(Reference::new(number)));
             assert_eq!(Reference::parse(&shown.to_uppercase()), Some(Reference::new(number)));
         }

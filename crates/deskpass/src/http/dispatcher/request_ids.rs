@@ -58,7 +58,7 @@ impl RequestIds {
     pub(super) fn next_id(&self) -> (Reference, String) {
         let (reference, number) = self.next_reference();
         let mut id = String::with_capacity(32);
-        id.extend(reference.digits());
+        reference.append_to(&mut id);
         id.push('-');
         id.push_str(itoa::Buffer::new().format(number));
         (reference, id)
