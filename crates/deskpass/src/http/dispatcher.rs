@@ -22,6 +22,7 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use tracing::Instrument as _;
 
+pub(crate) use self::direct::DirectAnswer;
 use self::direct::DirectRoutes;
 use self::navigation::{is_navigation, is_prefetch};
 use self::request_ids::{REQUEST_ID, RequestIds};

@@ -42,10 +42,10 @@ impl ConnectionActivity {
         }
     }
 
-    /// Records a response that started and ended at once.
-    pub(super) fn record_direct_response(&self) {
+    /// Records a response that started and ended at once, at this time.
+    pub(super) fn record_direct_response(&self, at: Instant) {
         self.0.toggles.fetch_add(2, Ordering::Relaxed);
-        self.mark_waiting();
+        self.0.waiting.store(micros_between(self.0.epoch, at), Ordering::Relaxed);
     }
 
     /// The number of starts and ends of responses.
@@ -79,5 +79,9 @@ impl ConnectionActivity {
 
 /// The time in microseconds from the epoch, never [`BUSY`].
 pub(super) fn micros_since(epoch: Instant) -> u64 {
-    u64::try_from(epoch.elapsed().as_micros()).unwrap_or(u64::MAX).max(1)
+    micros_between(epoch, Instant::now())
+}
+
+fn micros_between(epoch: Instant, at: Instant) -> u64 {
+    u64::try_from(at.saturating_duration_since(epoch).as_micros()).unwrap_or(u64::MAX).max(1)
 }

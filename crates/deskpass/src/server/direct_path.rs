@@ -7,14 +7,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use tokio::io::AsyncWrite;
 
 use crate::app::current::CurrentApp;
-use crate::http::Dispatcher;
+use crate::http::{DirectAnswer, Dispatcher};
 
 /// Returns the whole response to a request, or `None` if the HTTP library must have the request.
-type Handler = Box<dyn FnMut(&[u8]) -> Option<Vec<u8>> + Send>;
+type Handler = Box<dyn FnMut(&[u8]) -> Option<DirectAnswer> + Send>;
 
 /// What answers the frequent requests of a connection, and the answer that is being sent.
 pub(super) struct DirectPath {
@@ -35,17 +36,17 @@ impl DirectPath {
         })
     }
 
-    fn with(handler: impl FnMut(&[u8]) -> Option<Vec<u8>> + Send + 'static) -> Self {
+    fn with(handler: impl FnMut(&[u8]) -> Option<DirectAnswer> + Send + 'static) -> Self {
         Self { handler: Box::new(handler), response: Vec::new(), sent: 0 }
     }
 
-    /// Prepares the answer to a request; `false` if the HTTP library must have the request.
-    pub(super) fn answer(&mut self, request: &[u8]) -> bool {
+    /// Prepares the answer to a request, and returns when it was ready; `None` if the HTTP library must have the request.
+    pub(super) fn answer(&mut self, request: &[u8]) -> Option<Instant> {
         let answered = || (self.handler)(request);
         // After a panic the ordinary way answers, also with the error.
-        let Ok(Some(response)) = catch_unwind(AssertUnwindSafe(answered)) else { return false };
-        (self.response, self.sent) = (response, 0);
-        true
+        let DirectAnswer { bytes, ready_at } = catch_unwind(AssertUnwindSafe(answered)).ok()??;
+        (self.response, self.sent) = (bytes, 0);
+        Some(ready_at)
     }
 
     /// Whether an answer is not sent yet.

@@ -171,12 +171,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TimeoutStream<S> {
         // between its head and its body, has counted fewer ends.
         let is_idle = toggles.is_multiple_of(2) && toggles == self.flushed_toggles;
         let request = buffer.filled().get(before..).unwrap_or_default();
-        if !is_idle || !self.reader.has_read_only_request() || !self.direct.answer(request) {
+        if !is_idle || !self.reader.has_read_only_request() {
             return false;
         }
+        let Some(ready_at) = self.direct.answer(request) else { return false };
         buffer.set_filled(before);
         self.reader.uncount_request();
-        self.activity.record_direct_response();
+        self.activity.record_direct_response(Instant::from_std(ready_at));
         true
     }
 

@@ -43,6 +43,14 @@ struct DirectRoute {
     handler: DirectHandler,
 }
 
+/// A response as bytes.
+#[derive(Debug)]
+pub(crate) struct DirectAnswer {
+    pub(crate) bytes: Vec<u8>,
+    /// When it was ready. From then on, the connection waits for its client.
+    pub(crate) ready_at: Instant,
+}
+
 impl DirectRoutes {
     pub(super) fn new(table: &[Route], envelope: &HeaderMap, strict_transport: Option<&HeaderValue>) -> Self {
         let direct = |(row, route): (usize, &Route)| {
@@ -80,7 +88,7 @@ fn response_head(mut headers: HeaderMap, strict_transport: Option<&HeaderValue>)
 impl Dispatcher {
     /// The response to a complete request whose framing was checked, if its route has a direct handler and that can answer it from
     /// memory. `None` for every other request, which then takes the ordinary way.
-    pub(crate) fn answer_directly(&self, app: &App, peer: IpAddr, request: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn answer_directly(&self, app: &App, peer: IpAddr, request: &[u8]) -> Option<DirectAnswer> {
         let route = self.direct.find(request)?;
         // The last response of a connection has another head.
         if app.is_draining() {
@@ -95,10 +103,11 @@ impl Dispatcher {
         trace_span(parent.as_ref()).in_scope(|| {
             let reply = (route.handler)(app, &request)?;
             let (_, id) = self.ids.id_for(request.id());
-            let (elapsed, now) = watch.stop();
+            let (elapsed, ready_at) = watch.stop();
             self.record(Some(route.row), StatusCode::OK, elapsed, &id);
             app.metrics.count_direct_response();
-            Some(self.direct.render(reply, &id, (&app.auth.clock, now)))
+            let bytes = self.direct.render(reply, &id, (&app.auth.clock, ready_at));
+            Some(DirectAnswer { bytes, ready_at })
         })
     }
 }

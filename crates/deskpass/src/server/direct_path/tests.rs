@@ -114,7 +114,8 @@ impl Connection {
         let (stream, tracker) = (MemoryStream::default(), RequestTracker::default());
         let activity = ConnectionActivity::new(Instant::now());
         let timeouts = ConnectionTimeouts { head: Duration::from_mins(1), idle: Duration::from_mins(1) };
-        let direct = DirectPath::with(|request| (request == ME).then(|| response("direct")));
+        let answer = || DirectAnswer { bytes: response("direct"), ready_at: Instant::now().into_std() };
+        let direct = DirectPath::with(move |request| (request == ME).then(answer));
         let reader = CheckedReader::new(ClientStream::Plain(stream.clone()), tracker.clone());
         let checked = TimeoutStream::new(reader, timeouts, activity.clone(), direct);
         let service = service_fn(move |request: Request<Incoming>| {
