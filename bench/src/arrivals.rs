@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn most_arrive_in_the_middle_and_none_outside_of_the_period() {
-        let period = Duration::from_secs(120);
+        let period = Duration::from_mins(2);
         let all: Vec<_> = arrivals(10_000, period).collect();
         assert!(all.is_sorted() && all.len() == 10_000 && all.iter().all(|at| *at < period));
         let within = |from: u64, to: u64| all.iter().filter(|at| (from..to).contains(&at.as_secs())).count();

@@ -18,6 +18,7 @@ thread_local! {
 /// that waits for anything else, such as Redis, must not be passed here: it would begin, and be dropped.
 ///
 /// The work is pinned by the caller: it has room for everything that a miss would need, and would be copied with that when it is moved.
+#[must_use]
 pub fn if_cached<T>(work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     let _end = CacheOnly::begin();
     work.now_or_never()

@@ -99,7 +99,8 @@ mod tests {
     ];
 
     fn request(fields: &[(&str, String)], body: &[u8]) -> Vec<u8> {
-        let fields: String = fields.iter().map(|(name, value)| format!("{name}:{value}\r\n")).collect();
+        let fields: Vec<_> = fields.iter().map(|(name, value)| format!("{name}:{value}\r\n")).collect();
+        let fields = fields.concat();
         let head = format!("GET / HTTP/1.1\r\nHost: desk\r\n{fields}Content-Length: {}\r\n\r\n", body.len());
         [head.as_bytes(), body].concat()
     }

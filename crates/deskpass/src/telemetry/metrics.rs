@@ -230,7 +230,9 @@ impl Metrics {
         let direct = self.direct_responses.each().map(|count| count.load(Ordering::Relaxed)).sum();
         self.set_counter(metric::DIRECT_RESPONSES, direct);
         let routes = self.response_times.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        routes.iter().for_each(|route| route.publish());
+        for route in &routes {
+            route.publish();
+        }
         let mut text = self.handle.render();
         response_times::write(&mut text, metric::REQUEST_DURATION, &routes);
         process::write(&mut text);

@@ -145,8 +145,8 @@ fn transact(
     cache: &Cache,
     changed: &Notify,
 ) -> Result<(), WorkError> {
-    let begun = connection.batch(begin);
-    let (mut touched, with_heartbeat) = match begun.and_then(|()| prepared(connection, work)) {
+    let done = connection.batch(begin).and_then(|()| prepared(connection, work));
+    let (mut touched, with_heartbeat) = match done {
         Ok(prepared) => prepared,
         Err(error) => {
             // Also if only the first statement of `begin` succeeded: otherwise the next use of the connection would be in this

@@ -138,12 +138,12 @@ impl Store {
 /// Begins the sessions of a group in one transaction.
 async fn begin_group(database: &Database, group: Arc<SignInGroup>) -> Vec<GroupOutcome> {
     let shared = Arc::clone(&group);
-    let begin = move |tx: &mut Tx<'_>| {
+    let work = move |tx: &mut Tx<'_>| {
         let (_, members) = members(shared.requests());
         let begun = begin_all(tx, &members.iter().map(|member| &member.new_session).collect::<Vec<_>>())?;
         Ok(members.iter().zip(begun).map(|(member, outcome)| member.outcome(outcome, false)).collect::<Vec<_>>())
     };
-    let written = database.write_group(group.since(), begin).await;
+    let written = database.write_group(group.since(), work).await;
     let group = group.requests();
     let mut outcomes = vec![GroupOutcome::Alone { is_repeated: false }; group.len()];
     let (places, members) = members(group);
