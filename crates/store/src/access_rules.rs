@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use deskpass_core::{
     AllowLists, Digest, EmployeeKey, Role, RoleRule, RuleGroup, ServiceScope, ServiceScopes, Timestamp,
@@ -67,8 +66,6 @@ pub struct AccessRules {
     oidc_clients: StoredClients,
     /// The signing keys for OpenID Connect, the oldest first.
     pub oidc_keys: Vec<StoredSigningKey>,
-    /// The number of changes before they were read.
-    version: u64,
 }
 
 impl AccessRules {
@@ -110,26 +107,26 @@ impl AccessRules {
 impl Store {
     /// The current access rules. If the store fails, the caller must not allow the request.
     pub async fn access_rules(&self) -> Result<Arc<AccessRules>> {
-        let own = self.cache.rules.own();
-        loop {
-            let version = self.cache.rules_version.load(Ordering::Acquire);
-            match self.cache.look_up(own, &()).await {
-                CacheLookup::Hit(rules) if rules.version >= version => return Ok(rules),
-                // They have changed, and are about to be removed.
-                CacheLookup::Hit(_) => own.remove(&()),
-                CacheLookup::Miss(gap) => {
-                    let rules = self.database.read(move |sql| read(sql, version).map(Arc::new)).await?;
-                    gap.fill(Keyed::new((), Arc::clone(&rules)));
-                    return Ok(rules);
-                }
+        if self.cache.freshness.is_valid()
+            && let Some(rules) = self.cache.rule_copies.get()
+        {
+            return Ok(rules);
+        }
+        let steps = self.cache.rule_copies.steps();
+        match self.cache.look_up(&self.cache.rules, &()).await {
+            CacheLookup::Hit(rules) => Ok(self.cache.rule_copies.keep(steps, rules)),
+            CacheLookup::Miss(gap) => {
+                let rules = self.database.read(|sql| read(sql).map(Arc::new)).await?;
+                gap.fill(Keyed::new((), Arc::clone(&rules)));
+                Ok(rules)
             }
         }
     }
 }
 
-fn read(sql: &Sql<'_>, version: u64) -> Result<AccessRules> {
+fn read(sql: &Sql<'_>) -> Result<AccessRules> {
     let (lists, keys, role_rules) = (read_allow_lists(sql)?, read_unrevoked(sql)?, read_role_rules(sql)?);
-    Ok(AccessRules { lists, keys, role_rules, oidc_clients: read_clients(sql)?, oidc_keys: read_keys(sql)?, version })
+    Ok(AccessRules { lists, keys, role_rules, oidc_clients: read_clients(sql)?, oidc_keys: read_keys(sql)? })
 }
 
 /// All keys that are not revoked, by digest.
@@ -184,25 +181,4 @@ pub(crate) fn read_role_rules(sql: &Sql<'_>) -> Result<HashMap<String, Vec<RoleR
         rules.sort_unstable();
     }
     Ok(rules)
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-mod tests {
-    use super::*;
-    use crate::{Location, Mode};
-
-    /// Threads have copies of their own, which a change reaches one after the other.
-    #[tokio::test]
-    async fn a_copy_that_a_change_has_not_reached_yet_is_not_used() {
-        let directory = tempfile::tempdir().unwrap();
-        let location = Location::Embedded(directory.path().to_owned());
-        let store = Store::open_with(location, Mode::Development, 10, Timestamp::from_millis(0), None).await.unwrap();
-        let before = store.access_rules().await.unwrap();
-        assert!(Arc::ptr_eq(&before, &store.access_rules().await.unwrap()));
-        store.cache.rules_version.fetch_add(1, Ordering::AcqRel);
-        let after = store.access_rules().await.unwrap();
-        assert!(!Arc::ptr_eq(&before, &after));
-        assert!(Arc::ptr_eq(&after, &store.access_rules().await.unwrap()));
-    }
 }

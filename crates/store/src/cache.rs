@@ -13,19 +13,20 @@ mod fill;
 mod freshness;
 mod people_changes;
 mod person;
+mod rule_copies;
 mod session;
 mod table;
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use deskpass_core::{Digest, EmployeeKey, Session, Striped};
+use deskpass_core::{Digest, EmployeeKey, Session};
 use tokio::sync::Notify;
 
 pub(crate) use fill::{CacheLookup, Gap};
 pub(crate) use freshness::{BootInstant, FRESHNESS_DURATION, Freshness};
 pub(crate) use people_changes::{ChangeNumber, PeopleChanges};
 pub use person::CachedPerson;
+pub(crate) use rule_copies::RuleCopies;
 pub use session::SessionWithPerson;
 pub(crate) use session::{LAST_USE_INTERVAL_MILLIS, PackedSession};
 pub(crate) use table::{Keyed, Table};
@@ -79,11 +80,9 @@ pub(crate) struct Cache {
     pub(crate) people: Table<Arc<CachedPerson>>,
     pub(crate) people_changes: PeopleChanges,
     pub(crate) access_tokens: Table<Keyed<Digest, AccessTokenRecord>>,
-    /// At most one entry in each copy.
-    pub(crate) rules: Striped<Table<Keyed<(), AccessRules>>>,
-    /// The number of changes to the rules. It makes all copies stale at one moment: a request must not find older rules than the one
-    /// before it, on another thread, has found.
-    pub(crate) rules_version: AtomicU64,
+    /// At most one entry.
+    pub(crate) rules: Table<Keyed<(), AccessRules>>,
+    pub(crate) rule_copies: RuleCopies,
     pub(crate) freshness: Freshness,
     pub(crate) listener: OnceLock<Listener>,
     /// Fires when this node has committed that clients are to be told of the end of sessions.
@@ -104,8 +103,8 @@ impl Cache {
             people: Table::new(with_spare(sessions)),
             people_changes: PeopleChanges::new(),
             access_tokens: Table::new(access_tokens),
-            rules: Striped::new(|| Table::new(1)),
-            rules_version: AtomicU64::new(0),
+            rules: Table::new(1),
+            rule_copies: RuleCopies::new(),
             freshness,
             listener: OnceLock::new(),
             logouts_due: Arc::default(),
@@ -131,8 +130,7 @@ impl Cache {
     }
 
     fn forget_rules(&self) {
-        self.rules_version.fetch_add(1, Ordering::AcqRel);
-        self.rules.each().for_each(Table::clear);
+        self.rule_copies.change(|| self.rules.remove(&()));
     }
 
     /// Applies a committed change. A new session may be cached only where no other node can have ended it since.

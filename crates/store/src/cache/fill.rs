@@ -90,7 +90,7 @@ mod tests {
     }
 
     async fn look_up(cache: &Cache) -> Result<Arc<AccessRules>, RulesGap<'_>> {
-        match cache.look_up(cache.rules.own(), &()).await {
+        match cache.look_up(&cache.rules, &()).await {
             CacheLookup::Hit(rules) => Ok(rules),
             CacheLookup::Miss(gap) => Err(gap),
         }
@@ -149,19 +149,19 @@ mod tests {
         let gap = look_up(&cache).await.unwrap_err();
         assert!(gap.bypasses_cache());
         assert!(gap.fill(entry(&Arc::default())));
-        assert!(cache.rules.own().get(&()).is_none());
+        assert!(cache.rules.get(&()).is_none());
         assert!(hanging.fill(entry(&Arc::default())));
     }
 
     #[tokio::test]
     async fn a_cache_that_may_be_stale_is_neither_read_nor_filled() {
         let cache = Cache::new(10, Freshness::expired());
-        cache.rules.own().insert(entry(&Arc::default()));
+        cache.rules.insert(entry(&Arc::default()));
         let gap = look_up(&cache).await.unwrap_err();
         assert!(gap.bypasses_cache());
-        cache.rules.own().clear();
+        cache.rules.clear();
         assert!(gap.fill(entry(&Arc::default())));
-        assert!(cache.rules.own().get(&()).is_none());
+        assert!(cache.rules.get(&()).is_none());
     }
 
     fn person() -> Person {
