@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +18,9 @@ use crate::{Result, StoreError, StoreErrorKind};
 
 /// How much longer the caller waits, so that the error of the use itself arrives.
 const TIMEOUT_GRACE: Duration = Duration::from_millis(200);
+
+/// The limit of a queue, as of SQLite's writes.
+const MAX_WAITING_REQUESTS: usize = 4096;
 
 /// The limits of a queue.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +66,7 @@ impl<K: Clone + Send + 'static, T: Send + 'static> Batches<K, T> {
     {
         leave_cache().await;
         let (result, found) = oneshot::channel();
-        if let Some(runner) = self.add(WaitingRequest { request, since: Instant::now(), result }) {
+        if let Some(runner) = self.add(WaitingRequest { request, since: Instant::now(), result })? {
             // A task of its own, because other requests wait for its results, too. Some of the time is left for the use
             // itself.
             drop(tokio::spawn(runner.run(limit * 3 / 4, run)));
@@ -71,15 +75,19 @@ impl<K: Clone + Send + 'static, T: Send + 'static> Batches<K, T> {
         found.map_err(|_| StoreError::unavailable(&"the request was not run to its end"))?
     }
 
-    /// Adds a request to the queue; returns a runner for it, unless enough of them run.
-    fn add(self: &Arc<Self>, request: WaitingRequest<K, T>) -> Option<Runner<K, T>> {
+    /// Adds a request to the queue; returns a runner for it, unless enough of them run. When the queue is full, the request is
+    /// rejected immediately.
+    fn add(self: &Arc<Self>, request: WaitingRequest<K, T>) -> Result<Option<Runner<K, T>>> {
         let mut queue = self.queue();
+        if queue.waiting.len() >= MAX_WAITING_REQUESTS {
+            return Err(busy());
+        }
         queue.waiting.push_back(request);
         if queue.runners >= self.limits.runners {
-            return None;
+            return Ok(None);
         }
         queue.runners += 1;
-        Some(Runner { batches: Arc::clone(self), has_ended: false })
+        Ok(Some(Runner { batches: Arc::clone(self), has_ended: false }))
     }
 }
 
@@ -97,12 +105,14 @@ impl<K, T> Batches<K, T> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes requests from the queue.
-    fn take(&self) -> Vec<WaitingRequest<K, T>> {
+    /// Takes requests from the queue, as long as they are wanted. Those whose caller has left are dropped.
+    fn take(&self, is_wanted: impl Fn(&WaitingRequest<K, T>) -> bool) -> Vec<WaitingRequest<K, T>> {
         let BatchLimits { size, shares, .. } = self.limits;
         let mut queue = self.queue();
+        queue.waiting.retain(|waiting| !waiting.result.is_closed());
         let size = queue.waiting.len().div_ceil(shares).min(size);
-        queue.waiting.drain(..size).collect()
+        let wanted = queue.waiting.iter().take(size).take_while(|waiting| is_wanted(waiting)).count();
+        queue.waiting.drain(..wanted).collect()
     }
 }
 
@@ -117,12 +127,19 @@ pub(crate) struct Batch<K, T> {
     batches: Arc<Batches<K, T>>,
     /// Requests that have waited for longer are refused.
     max_wait: Duration,
-    taken: Mutex<Option<Taken<K, T>>>,
+    began: Instant,
+    state: Mutex<BatchState<K, T>>,
 }
 
-struct Taken<K, T> {
-    requests: Vec<K>,
-    results: Vec<oneshot::Sender<Result<T>>>,
+enum BatchState<K, T> {
+    /// The use has not begun.
+    Open,
+    Taken {
+        requests: Vec<K>,
+        results: Vec<oneshot::Sender<Result<T>>>,
+    },
+    /// The requests have their results. A use that begins now was given up.
+    Answered,
 }
 
 impl<K: Clone, T> Batch<K, T> {
@@ -133,22 +150,50 @@ impl<K: Clone, T> Batch<K, T> {
 
     /// The requests. They are taken from the queue at the first call; there may be none any more.
     pub(crate) fn requests(&self) -> Vec<K> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.get_or_insert_with(|| self.take()).requests.clone()
+        let mut state = self.state();
+        if matches!(*state, BatchState::Open) {
+            *state = self.take();
+        }
+        state.requests().unwrap_or_default()
     }
 
-    fn take(&self) -> Taken<K, T> {
+    /// The requests, if the use has begun.
+    pub(crate) fn taken(&self) -> Option<Vec<K>> {
+        self.state().requests()
+    }
+
+    fn state(&self) -> MutexGuard<'_, BatchState<K, T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> BatchState<K, T> {
         let is_late = |waiting: &WaitingRequest<K, T>| waiting.since.elapsed() >= self.max_wait;
-        let (late, waiting): (Vec<_>, Vec<_>) = self.batches.take().into_iter().partition(is_late);
+        let (late, waiting): (Vec<_>, Vec<_>) = self.batches.take(|_| true).into_iter().partition(is_late);
         answer(late.into_iter().map(|waiting| waiting.result).collect(), Err(busy()));
         let (requests, results) = waiting.into_iter().map(|waiting| (waiting.request, waiting.result)).unzip();
-        Taken { requests, results }
+        BatchState::Taken { requests, results }
     }
 
-    /// Passes the results on. Requests that were not taken, because the use did not begin, share its error.
+    /// Passes the results on. If the use did not begin, its error is that of the requests that waited for it; those that came later
+    /// wait for the next one.
     fn answer(&self, results: Result<Vec<Result<T>>>) {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner).take();
-        answer(taken.unwrap_or_else(|| self.take()).results, results);
+        let waiting = match mem::replace(&mut *self.state(), BatchState::Answered) {
+            BatchState::Taken { results, .. } => results,
+            BatchState::Open | BatchState::Answered => {
+                let waited = self.batches.take(|waiting| waiting.since <= self.began);
+                waited.into_iter().map(|waiting| waiting.result).collect()
+            }
+        };
+        answer(waiting, results);
+    }
+}
+
+impl<K: Clone, T> BatchState<K, T> {
+    fn requests(&self) -> Option<Vec<K>> {
+        match self {
+            Self::Taken { requests, .. } => Some(requests.clone()),
+            Self::Open | Self::Answered => None,
+        }
     }
 }
 
@@ -166,8 +211,8 @@ impl<K: Clone, T> Runner<K, T> {
         run: impl Fn(Arc<Batch<K, T>>) -> R,
     ) {
         while !self.ends() {
-            let taken = Mutex::new(None);
-            let batch = Arc::new(Batch { batches: Arc::clone(&self.batches), max_wait, taken });
+            let (batches, began) = (Arc::clone(&self.batches), Instant::now());
+            let batch = Arc::new(Batch { batches, max_wait, began, state: Mutex::new(BatchState::Open) });
             let results = run(Arc::clone(&batch)).await;
             if self.ends() {
                 // It may hold the database, which a caller who has the result expects to be free.
@@ -270,7 +315,7 @@ mod tests {
         let reads = numbers();
         for request in 0..=2 * RUNNERS {
             let (result, _) = oneshot::channel();
-            assert!(reads.add(WaitingRequest { request, since: Instant::now(), result }).is_some());
+            assert!(reads.add(WaitingRequest { request, since: Instant::now(), result }).unwrap().is_some());
         }
     }
 
@@ -289,5 +334,44 @@ mod tests {
         let read = |limit| reads.run(1, limit, |batch| async move { doubled(&batch.requests()) });
         assert_eq!(read(Duration::ZERO).await.unwrap_err().kind(), StoreErrorKind::Overloaded);
         assert_eq!(read(LIMIT).await.unwrap(), 2);
+    }
+
+    /// Its use was given up before it began, and begins after all.
+    #[tokio::test]
+    async fn a_batch_that_was_given_up_takes_no_later_requests() {
+        let (reads, kept) = (numbers(), Arc::new(Mutex::new(None)));
+        let keep = Arc::clone(&kept);
+        let given_up = reads.run(1, LIMIT, move |batch| {
+            let is_first = keep.lock().unwrap().is_none();
+            if is_first {
+                *keep.lock().unwrap() = Some(Arc::clone(&batch));
+            }
+            async move { if is_first { Err(StoreError::timed_out()) } else { doubled(&batch.requests()) } }
+        });
+        assert!(given_up.await.is_err());
+        let late = kept.lock().unwrap().take().unwrap();
+        let next = reads.run(2, LIMIT, move |batch| {
+            assert!(late.requests().is_empty());
+            async move { doubled(&batch.requests()) }
+        });
+        assert_eq!(next.await.unwrap(), 4);
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_rejects_immediately() {
+        let reads = numbers();
+        let mut callers = Vec::new();
+        for request in 0..MAX_WAITING_REQUESTS {
+            let (result, caller) = oneshot::channel();
+            // Its runner is dropped, so nobody takes it.
+            drop(reads.add(WaitingRequest { request, since: Instant::now(), result }).unwrap());
+            callers.push(caller);
+        }
+        let read = || reads.run(1, LIMIT, |batch| async move { doubled(&batch.requests()) });
+        assert_eq!(read().await.unwrap_err().kind(), StoreErrorKind::Overloaded);
+        // Once the callers have left, their requests are dropped.
+        drop(callers);
+        reads.take(|_| false);
+        assert_eq!(read().await.unwrap(), 2);
     }
 }

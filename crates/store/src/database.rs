@@ -229,6 +229,16 @@ impl Database {
         }
     }
 
+    /// How long a request of a group that failed with this error may have waited to try again by itself.
+    pub(crate) fn group_retry_limit(&self, error: &StoreError) -> Duration {
+        match &self.backend {
+            // A disk that answered so late would rather not be asked again.
+            Backend::Sqlite(_) if error.is_outcome_unknown() => SQLITE_RETRY_LIMIT,
+            Backend::Sqlite(_) => SQLITE_GROUP_TIMEOUT / 2,
+            Backend::Postgres(database) => database.timeout / 2,
+        }
+    }
+
     fn retry_limit(&self) -> Duration {
         match &self.backend {
             Backend::Sqlite(_) => SQLITE_RETRY_LIMIT,

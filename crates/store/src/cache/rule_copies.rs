@@ -1,8 +1,8 @@
 //! Copies of the cached access rules, one for each thread.
 //!
 //! Every request reads the rules. Copies that share nothing let threads read them without waiting for each other. All copies are made of
-//! the one entry of the cache, and a change makes them unusable at one moment, before that entry is removed: so a request never finds
-//! older rules than another one has found before it.
+//! the one entry of the cache, and a change makes them unusable at one moment, before that entry is removed: so a copy is never older
+//! than an entry that another request has found.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

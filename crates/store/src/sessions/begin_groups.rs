@@ -53,10 +53,10 @@ pub(crate) enum GroupOutcome {
 }
 
 impl GroupOutcome {
-    /// The outcome of a group that failed, for a member that has waited this long; a sign-in may take `limit`. The other
-    /// members may have waited for longer, and have no time left.
+    /// The outcome of a group that failed, for a member that has waited this long; up to `limit`, there is time to try again. The
+    /// other members may have waited for longer.
     fn after(error: &StoreError, waited: Duration, limit: Duration) -> Self {
-        if waited < limit / 2 {
+        if waited < limit {
             Self::Alone { is_repeated: error.is_outcome_unknown() }
         } else {
             Self::Failed(error.clone())
@@ -111,10 +111,7 @@ impl Store {
         let database = Arc::clone(&self.database);
         let begin = move |group: Arc<SignInGroup>| {
             let database = Arc::clone(&database);
-            async move {
-                let outcomes = begin_group(&database, group).await;
-                Ok::<_, StoreError>(outcomes.into_iter().map(Ok).collect::<Vec<_>>())
-            }
+            async move { Ok(begin_group(&database, group).await?.into_iter().map(Ok).collect::<Vec<_>>()) }
         };
         let (limit, since) = (self.database.group_timeout(), pending.since);
         match self.sign_in_groups.run(Arc::clone(&pending), limit, begin).await {
@@ -135,8 +132,8 @@ impl Store {
     }
 }
 
-/// Begins the sessions of a group in one transaction.
-async fn begin_group(database: &Database, group: Arc<SignInGroup>) -> Vec<GroupOutcome> {
+/// Begins the sessions of a group in one transaction. An error says that the transaction has not begun.
+async fn begin_group(database: &Database, group: Arc<SignInGroup>) -> Result<Vec<GroupOutcome>> {
     let shared = Arc::clone(&group);
     let work = move |tx: &mut Tx<'_>| {
         let (_, members) = members(shared.requests());
@@ -144,7 +141,10 @@ async fn begin_group(database: &Database, group: Arc<SignInGroup>) -> Vec<GroupO
         Ok(members.iter().zip(begun).map(|(member, outcome)| member.outcome(outcome, false)).collect::<Vec<_>>())
     };
     let written = database.write_group(group.since(), work).await;
-    let group = group.requests();
+    let group = match (group.taken(), &written) {
+        (None, Err(error)) => return Err(error.clone()),
+        (group, _) => group.unwrap_or_default(),
+    };
     let mut outcomes = vec![GroupOutcome::Alone { is_repeated: false }; group.len()];
     let (places, members) = members(group);
     let begun: Vec<_> = match written {
@@ -155,7 +155,7 @@ async fn begin_group(database: &Database, group: Arc<SignInGroup>) -> Vec<GroupO
             } else {
                 tracing::debug!(%error, sign_ins = members.len(), "sign-ins could not share a transaction");
             }
-            let limit = database.group_timeout();
+            let limit = database.group_retry_limit(&error);
             members.iter().map(|member| GroupOutcome::after(&error, member.since.elapsed(), limit)).collect()
         }
     };
@@ -164,7 +164,7 @@ async fn begin_group(database: &Database, group: Arc<SignInGroup>) -> Vec<GroupO
             *slot = outcome;
         }
     }
-    outcomes
+    Ok(outcomes)
 }
 
 /// The members of a group, each with its place in it, in the order in which transactions about several employees lock them,
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn after_a_failed_group_those_try_again_who_have_the_time() {
-        let (limit, lost) = (Duration::from_secs(2), StoreError::timed_out());
+        let (limit, lost) = (Duration::from_secs(1), StoreError::timed_out());
         let after = |error: &StoreError, millis| GroupOutcome::after(error, Duration::from_millis(millis), limit);
         // Of one group: it failed because the other member had no time left.
         assert!(matches!(after(&lost, 900), GroupOutcome::Alone { is_repeated: false }));

@@ -243,14 +243,6 @@ mod tests {
 
     use super::*;
 
-    /// A build that does not read `.cargo/config.toml` is correct, but each sign-in then writes some 80 KiB to a temporary file.
-    #[test]
-    fn the_journal_of_a_sign_in_stays_in_memory() {
-        let connection = SqliteConnection::open_in_memory().unwrap();
-        let options = connection.rows("PRAGMA compile_options", &[], |row| row.text(0)).unwrap();
-        assert!(options.contains(&"STMTJRNL_SPILL=122880".to_owned()), "{options:?}");
-    }
-
     #[test]
     fn a_cached_statement_is_not_compiled_again_for_other_values() {
         let connection = SqliteConnection::open_in_memory().unwrap();
