@@ -13,9 +13,9 @@ mod fill;
 mod freshness;
 mod people_changes;
 mod person;
-mod rule_copies;
 mod session;
 mod table;
+mod thread_copies;
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,10 +26,10 @@ pub(crate) use fill::{CacheLookup, Gap};
 pub(crate) use freshness::{BootInstant, FRESHNESS_DURATION, Freshness};
 pub(crate) use people_changes::{ChangeNumber, PeopleChanges};
 pub use person::CachedPerson;
-pub(crate) use rule_copies::RuleCopies;
 pub use session::SessionWithPerson;
 pub(crate) use session::{LAST_USE_INTERVAL_MILLIS, PackedSession};
 pub(crate) use table::{Keyed, Table};
+use thread_copies::ThreadCopies;
 
 use crate::{AccessRules, AccessTokenRecord};
 
@@ -82,7 +82,7 @@ pub(crate) struct Cache {
     pub(crate) access_tokens: Table<Keyed<Digest, AccessTokenRecord>>,
     /// At most one entry.
     pub(crate) rules: Table<Keyed<(), AccessRules>>,
-    pub(crate) rule_copies: RuleCopies,
+    pub(crate) rule_copies: ThreadCopies<AccessRules>,
     pub(crate) freshness: Freshness,
     pub(crate) listener: OnceLock<Listener>,
     /// Fires when this node has committed that clients are to be told of the end of sessions.
@@ -104,7 +104,7 @@ impl Cache {
             people_changes: PeopleChanges::new(),
             access_tokens: Table::new(access_tokens),
             rules: Table::new(1),
-            rule_copies: RuleCopies::new(),
+            rule_copies: ThreadCopies::new(),
             freshness,
             listener: OnceLock::new(),
             logouts_due: Arc::default(),

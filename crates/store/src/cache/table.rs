@@ -7,95 +7,22 @@
 //! A reader that fills a gap holds a placeholder. Removing the key, or inserting another value, discards the
 //! placeholder, and the late value with it.
 
+mod entry;
 mod shard;
 mod slab;
 
-use std::hash::{BuildHasher as _, Hash, RandomState};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::hash::RandomState;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use deskpass_core::{Digest, EmployeeKey};
 use tokio::sync::oneshot;
 
+use entry::TableKey;
+pub(crate) use entry::{Entry, Keyed};
 use shard::Shard;
 
 /// The most entries of a shard: as many as the index has room for in 2^14 buckets, of which it fills seven eighths.
 /// Evictions leave used buckets behind; the index then doubles once, and cleans itself up from then on.
 const MAX_SHARD_ENTRIES: usize = 14_336;
-
-/// A key of a table.
-pub(crate) trait TableKey: Clone + Eq + Hash {
-    /// The hash of the key. Nobody who knows the keys must be able to choose many with the same.
-    fn hash_with(&self, state: &RandomState) -> u64 {
-        state.hash_one(self)
-    }
-}
-
-impl TableKey for EmployeeKey {}
-
-/// The only key of its table.
-impl TableKey for () {
-    fn hash_with(&self, _: &RandomState) -> u64 {
-        0
-    }
-}
-
-/// A digest is random, and so is each part of it.
-impl TableKey for Digest {
-    fn hash_with(&self, _: &RandomState) -> u64 {
-        self.bytes().first_chunk().map_or(0, |part| u64::from_le_bytes(*part))
-    }
-}
-
-/// What a table holds.
-pub(crate) trait Entry {
-    type Key: TableKey;
-    /// What a lookup returns.
-    type Value;
-
-    fn key(&self) -> &Self::Key;
-
-    fn value(&self) -> Self::Value;
-
-    /// Called when the entry is put into a table, under the lock of its shard.
-    fn entered(&self) {}
-
-    /// Called when the entry is removed, replaced or evicted, under the same lock.
-    fn left(&self) {}
-
-    /// Whether something else depends on the entry, so that another one is rather evicted.
-    fn is_needed(&self) -> bool {
-        false
-    }
-}
-
-fn hash_of<E: Entry>(entry: &E, state: &RandomState) -> u64 {
-    TableKey::hash_with(entry.key(), state)
-}
-
-/// A shared value with its key.
-pub(crate) struct Keyed<K, V> {
-    key: K,
-    value: Arc<V>,
-}
-
-impl<K, V> Keyed<K, V> {
-    pub(crate) const fn new(key: K, value: Arc<V>) -> Self {
-        Self { key, value }
-    }
-}
-
-impl<K: TableKey, V> Entry for Keyed<K, V> {
-    type Key = K;
-    type Value = Arc<V>;
-
-    fn key(&self) -> &K {
-        &self.key
-    }
-
-    fn value(&self) -> Arc<V> {
-        Arc::clone(&self.value)
-    }
-}
 
 /// A bounded table. What does not fit evicts something that was not used lately.
 pub(crate) struct Table<E: Entry> {

@@ -1,8 +1,9 @@
 //! Beginning sessions, in one transaction.
 
-use deskpass_core::{Digest, EmployeeKey, Session, Timestamp};
+use deskpass_core::Session;
 
-use super::network::{SignInNetwork, record_networks};
+use super::network::record_networks;
+use super::new_session::{NewSession, Precondition};
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::{Sql, SqlValue, Tx};
@@ -10,47 +11,6 @@ use crate::deny_list::{EndReason, deny_each, is_denied_each};
 use crate::locks::{lock_agent, lock_bound_link, lock_default_role, lock_employee, lock_link, lock_proof};
 use crate::oidc::endings::end_with_sessions_of;
 use crate::{LogEntry, Result, StoreError, links};
-
-/// A session to begin.
-#[derive(Clone, Debug)]
-pub struct NewSession {
-    /// Digest of the token.
-    pub digest: Digest,
-    /// The session.
-    pub session: Session,
-    /// Whether the default role comes from the employee's agent record, which must then still have it.
-    pub default_role_from_record: bool,
-    /// The condition for beginning the session.
-    pub precondition: Precondition,
-    /// The maximum number of sessions of the employee; the oldest end.
-    pub at_most: Option<usize>,
-    /// How long the digests of the ended sessions are denied.
-    pub deny_until: Timestamp,
-    /// The network of the sign-in.
-    pub network: SignInNetwork,
-    /// The audit event.
-    pub entry: LogEntry,
-}
-
-impl NewSession {
-    /// Whether the session can begin in one transaction with others: it locks no rows but its employee's.
-    pub(super) fn can_share_transaction(&self) -> bool {
-        matches!(self.precondition, Precondition::None) && !self.default_role_from_record
-    }
-}
-
-/// The condition for beginning a session, besides the enabled employee.
-#[derive(Clone, Debug)]
-pub enum Precondition {
-    /// No condition.
-    None,
-    /// A proof, which the session consumes.
-    Proof(Digest),
-    /// A link in use, by which this identity acts as the employee.
-    Link(EmployeeKey),
-    /// A partial session, which the session completes.
-    PartialSession(Digest),
-}
 
 /// Outcome of beginning a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::begin::{BeginOutcome, NewSession, begin_all};
+use super::begin::{BeginOutcome, begin_all};
+use super::new_session::NewSession;
 use crate::batches::{Batch, BatchLimits, Batches};
 use crate::database::{Database, Tx};
 use crate::{Result, Store, StoreError, StoreErrorKind};

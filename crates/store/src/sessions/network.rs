@@ -4,20 +4,9 @@ use std::time::Duration;
 
 use deskpass_core::{EmployeeKey, Timestamp};
 
-use super::NewSession;
+use super::new_session::NewSession;
 use crate::database::Tx;
 use crate::{AuditEvent, Notice, Result};
-
-/// The network that a session begins from.
-#[derive(Clone, Debug)]
-pub struct SignInNetwork {
-    /// The network as text, such as `192.0.2.0/24`.
-    pub name: String,
-    /// The notice for the employee if the network is new; `None` for sign-in methods without such a notice.
-    pub notice: Option<Notice>,
-    /// Whether to notify also at the first sign-in: the phone that confirmed it was in another network.
-    pub notify_on_first_sign_in: bool,
-}
 
 /// Precision of the time when a network was last seen, so that not every sign-in writes it.
 const SEEN_AT_PRECISION: Duration = Duration::from_hours(24);

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use hashbrown::HashTable;
 use tokio::sync::oneshot;
 
+use super::entry::{Entry, hash_of};
 use super::slab::Slab;
-use super::{Entry, hash_of};
 
 /// The most uses that count: for so many rounds of the hand, an entry that was used often stays.
 const MAX_USES: u8 = 3;

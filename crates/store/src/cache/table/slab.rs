@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn entries_keep_their_places_except_the_last_one() {
         let mut slab = Slab::new();
-        let places: Vec<_> = (0..2 * CHUNK + 1).map(|number| slab.push(number)).collect();
+        let places: Vec<_> = (0..=2 * CHUNK).map(|number| slab.push(number)).collect();
         assert!(places.iter().enumerate().all(|(at, place)| at == *place && slab.get(at) == Some(&at)));
         assert_eq!((slab.len(), slab.iter().count()), (2 * CHUNK + 1, 2 * CHUNK + 1));
         assert_eq!((slab.replace(5, 99), slab.get(5)), (Some(5), Some(&99)));

@@ -1,8 +1,10 @@
 //! The table beside a plain map.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use deskpass_core::Digest;
 use proptest::prelude::*;
 
 use super::*;

@@ -279,13 +279,13 @@ mod tests {
     #[tokio::test]
     async fn a_write_that_arrives_while_a_group_runs_joins_it() {
         let fixture = fixture();
-        let ((begin, begun), (release, held)) = (channel::<()>(), channel::<()>());
+        let ((enter, entered), (release, held)) = (channel::<()>(), channel::<()>());
         let mut first = Box::pin(fixture.writer.write(move |tx| {
-            let _ = begin.send(());
+            let _ = enter.send(());
             held.recv().map_or(Ok(0), |()| insert(tx, 1))
         }));
         assert!(once(first.as_mut()).await.is_pending());
-        begun.recv().unwrap();
+        entered.recv().unwrap();
         let path = fixture.path.clone();
         let count_committed = move |_: &mut Tx<'_>| {
             SqliteConnection::open_reader(&path)?.first("SELECT count(*) FROM number", &[], |row| row.int(0))

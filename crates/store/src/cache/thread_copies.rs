@@ -1,6 +1,6 @@
-//! Copies of the cached access rules, one for each thread.
+//! Copies of the only entry of a table, one for each thread.
 //!
-//! Every request reads the rules. Copies that share nothing let threads read them without waiting for each other. All copies are made of
+//! Every request reads the access rules. Copies that share nothing let threads read them without waiting for each other. All copies are made of
 //! the one entry of the cache, and a change makes them unusable at one moment, before that entry is removed: so a copy is never older
 //! than an entry that another request has found.
 
@@ -9,47 +9,45 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use deskpass_core::Striped;
 
-use crate::AccessRules;
-
-pub(crate) struct RuleCopies {
+pub(crate) struct ThreadCopies<T> {
     /// The number of beginnings and ends of changes: odd during a change.
     steps: AtomicU64,
-    copies: Striped<RwLock<Option<RuleCopy>>>,
+    copies: Striped<RwLock<Option<ThreadCopy<T>>>>,
     /// One change at a time.
     changing: Mutex<()>,
 }
 
-struct RuleCopy {
+struct ThreadCopy<T> {
     steps: u64,
-    rules: Arc<AccessRules>,
+    value: Arc<T>,
 }
 
-impl RuleCopies {
+impl<T: Clone> ThreadCopies<T> {
     pub(crate) fn new() -> Self {
-        Self { steps: AtomicU64::new(0), copies: Striped::new(RwLock::default), changing: Mutex::default() }
+        Self { steps: AtomicU64::new(0), copies: Striped::new(|| RwLock::new(None)), changing: Mutex::default() }
     }
 
-    /// To be read before the entry of the cache, for [`RuleCopies::keep`].
+    /// To be read before the entry of the cache, for [`ThreadCopies::keep`].
     pub(crate) fn steps(&self) -> u64 {
         self.steps.load(Ordering::Acquire)
     }
 
     /// The copy of this thread, if there has been no change since it was made.
-    pub(crate) fn get(&self) -> Option<Arc<AccessRules>> {
+    pub(crate) fn get(&self) -> Option<Arc<T>> {
         let steps = self.steps();
         let copy = self.copies.own().read().unwrap_or_else(PoisonError::into_inner);
-        copy.as_ref().filter(|copy| copy.steps == steps).map(|copy| Arc::clone(&copy.rules))
+        copy.as_ref().filter(|copy| copy.steps == steps).map(|copy| Arc::clone(&copy.value))
     }
 
     /// Makes a copy of the entry for this thread, and returns it; `steps` was read before the entry. During a change there is none.
-    pub(crate) fn keep(&self, steps: u64, entry: Arc<AccessRules>) -> Arc<AccessRules> {
+    pub(crate) fn keep(&self, steps: u64, entry: Arc<T>) -> Arc<T> {
         if !steps.is_multiple_of(2) {
             return entry;
         }
-        let rules = Arc::new(AccessRules::clone(&entry));
+        let value = Arc::new(T::clone(&entry));
         let mut copy = self.copies.own().write().unwrap_or_else(PoisonError::into_inner);
-        *copy = Some(RuleCopy { steps, rules: Arc::clone(&rules) });
-        rules
+        *copy = Some(ThreadCopy { steps, value: Arc::clone(&value) });
+        value
     }
 
     /// Makes all copies unusable, and then removes the entry of the cache.
@@ -67,8 +65,8 @@ mod tests {
 
     #[test]
     fn a_copy_is_used_until_a_change_begins_and_none_is_made_until_it_ends() {
-        let copies = RuleCopies::new();
-        let entry = Arc::<AccessRules>::default();
+        let copies = ThreadCopies::new();
+        let entry = Arc::new(5);
         assert!(copies.get().is_none());
         let before = copies.steps();
         let copy = copies.keep(before, Arc::clone(&entry));
