@@ -280,14 +280,18 @@ async fn what_a_node_posted_to_an_old_master_is_known_to_all_as_lost() {
     let (one, sender) = (node(&server.url()), node(&server.url()));
     let (mut round, mut own) = feeds(&one, &sender).await;
     post(&sender, vec![message("a", None)]).await.unwrap();
-    // The log of the new master, as the others have named it.
-    server.cli(&["DEL", "test:1:{mail}"]);
-    server.cli(&["HDEL", "test:1:{mail}:end", "number", "last"]);
+    // The log of the new master, as the others have named it. In one step: a node that saw half of it would name the log itself.
+    let replace = "redis.call('DEL', KEYS[1]) redis.call('HDEL', KEYS[2], 'number', 'last')
+        return redis.call('HSET', KEYS[2], 'epoch', ARGV[1])";
     let named = Clock::steady(at(0)).now().millis() + 1_000;
-    server.cli(&["HSET", "test:1:{mail}:end", "epoch", &format!("{named}-{named}-other")]);
+    let name = format!("{named}-{named}-other");
+    server.cli(&["EVAL", replace, "2", "test:1:{mail}", "test:1:{mail}:end", &name]);
     finds_a_gap(&mut round).await;
     finds_a_gap(&mut own).await;
     finds_a_gap(&mut round).await;
+    // A message of the same millisecond as both gaps would have an id before the position after them, and be another gap.
+    let gap = Clock::steady(at(0)).now();
+    while Clock::steady(at(0)).now().since(gap) < Duration::from_millis(2) {}
     post(&sender, vec![message("b", None)]).await.unwrap();
     reads_on(&mut own).await;
     reads_on(&mut round).await;
