@@ -5,6 +5,7 @@
 
 mod bit_writer;
 mod codewords;
+mod dimensions;
 mod format;
 mod modules;
 mod picture;

@@ -1,13 +1,8 @@
 //! The PNG file of a QR code (ISO/IEC 15948).
 
+use crate::dimensions::{PIXELS_PER_MODULE, QUIET_ZONE_MODULES};
 use crate::modules::Modules;
 use crate::pixel_stream;
-
-/// The width of a module in pixels: sharp on any screen, also when the picture is scaled down.
-pub(crate) const PIXELS_PER_MODULE: usize = 6;
-
-/// The white modules around the code, as ISO/IEC 18004 requires.
-pub(crate) const QUIET_ZONE_MODULES: usize = 4;
 
 const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 

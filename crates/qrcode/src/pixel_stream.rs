@@ -5,8 +5,8 @@
 //! compressor made 3.8 KB of it.
 
 use crate::bit_writer::BitWriter;
+use crate::dimensions::{PIXELS_PER_MODULE, QUIET_ZONE_MODULES};
 use crate::modules::Modules;
-use crate::picture::{PIXELS_PER_MODULE, QUIET_ZONE_MODULES};
 use crate::row_codes::{FourModules, ROW_END, ROW_START, RowCodes};
 
 /// Compression with a window of 32 KB, without effort; together a multiple of 31.

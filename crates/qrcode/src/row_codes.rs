@@ -5,7 +5,7 @@
 //! width of the picture.
 
 use crate::bit_writer::{BitWriter, Bits};
-use crate::picture::PIXELS_PER_MODULE;
+use crate::dimensions::PIXELS_PER_MODULE;
 
 /// The codes of the bytes that occur, shorter for the more frequent ones. Any other byte has none.
 const fn literal(byte: u8) -> Bits {

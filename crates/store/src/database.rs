@@ -15,6 +15,7 @@ mod postgres;
 mod restart;
 mod restore;
 mod row;
+mod row_reader;
 mod snapshot;
 mod sql;
 mod sqlite;

@@ -7,22 +7,10 @@
 //! where a group of them shares a commit, or again on PostgreSQL after a conflict.
 
 use super::postgres::PostgresConnection;
+use super::row_reader::{RowReader, all_rows, first_row};
 use super::sqlite::SqliteConnection;
 use super::{Row, SqlValue};
 use crate::Result;
-
-/// Reads the rows of a query. The drivers take it as a trait object, so that they are compiled once and not again for each query: that
-/// was nearly a megabyte of the program.
-pub(super) trait RowReader {
-    /// Reads a row, and returns whether the next one is wanted.
-    fn read(&mut self, row: &Row<'_>) -> Result<bool>;
-}
-
-impl<F: FnMut(&Row<'_>) -> Result<bool>> RowReader for F {
-    fn read(&mut self, row: &Row<'_>) -> Result<bool> {
-        self(row)
-    }
-}
 
 /// A borrowed connection to either database.
 #[derive(Clone, Copy, Debug)]
@@ -62,14 +50,9 @@ impl Sql<'_> {
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+        read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        let mut all = Vec::new();
-        self.each(text, values, &mut |row: &Row<'_>| -> Result<bool> {
-            all.push(read(row)?);
-            Ok(true)
-        })?;
-        Ok(all)
+        all_rows(|reader| self.each(text, values, reader), read)
     }
 
     /// The rows of a query for each of several lists of values. PostgreSQL gets all of them before it has answered the first.
@@ -96,12 +79,7 @@ impl Sql<'_> {
 
     /// Returns whether a query has a row.
     pub(crate) fn exists(&self, text: &str, values: &[SqlValue<'_>]) -> Result<bool> {
-        let mut exists = false;
-        self.each(text, values, &mut |_: &Row<'_>| -> Result<bool> {
-            exists = true;
-            Ok(false)
-        })?;
-        Ok(exists)
+        Ok(self.first(text, values, |_| Ok(()))?.is_some())
     }
 
     /// Returns the first row of a query, if there is one.
@@ -109,14 +87,9 @@ impl Sql<'_> {
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+        read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        let mut first = None;
-        self.each(text, values, &mut |row: &Row<'_>| -> Result<bool> {
-            first = Some(read(row)?);
-            Ok(false)
-        })?;
-        Ok(first)
+        first_row(|reader| self.each(text, values, reader), read)
     }
 
     /// Runs a query and reads its rows in their order.

@@ -34,8 +34,20 @@ struct StoredEnd {
     key_id: String,
 }
 
+impl LogEntry {
+    /// Appends several rows, and locks their chains until the transaction ends: so this is its last step.
+    pub(crate) fn write_all(tx: &Tx<'_>, entries: &[&Self]) -> Result<()> {
+        append(tx, entries)
+    }
+
+    /// Appends the row to its chain, and locks the chain until the transaction ends: so this is its last step.
+    pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<()> {
+        append(tx, &[self])
+    }
+}
+
 /// Appends entries to their chains.
-pub(super) fn append(tx: &Tx<'_>, entries: &[&LogEntry]) -> Result<()> {
+fn append(tx: &Tx<'_>, entries: &[&LogEntry]) -> Result<()> {
     let mut chains: Vec<_> = entries.iter().map(|entry| chain_of(&entry.id)).collect();
     // In one order in all transactions, so that two of them do not block each other.
     chains.sort_unstable();

@@ -1,8 +1,7 @@
-//! An entry of the audit log, appended to its chain.
+//! An entry of the audit log.
 
 use deskpass_core::{ClientAddress, ClientInfo, EmployeeKey, LoginMethod, LoginSource, Role, Timestamp};
 
-use super::append::append;
 use super::chain::{RowContent, RowContentV2};
 use super::{AuditEvent, ChainKeys};
 use crate::database::Tx;
@@ -43,16 +42,6 @@ impl LogEntry {
     pub(crate) fn with_detail(self, more: String) -> Self {
         let detail = if self.detail.is_empty() { more } else { format!("{}; {more}", self.detail) };
         Self { detail, ..self }
-    }
-
-    /// Appends several rows, and locks their chains until the transaction ends: so this is its last step.
-    pub(crate) fn write_all(tx: &Tx<'_>, entries: &[&Self]) -> Result<()> {
-        append(tx, entries)
-    }
-
-    /// Appends the row to its chain, and locks the chain until the transaction ends: so this is its last step.
-    pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<()> {
-        append(tx, &[self])
     }
 
     pub(super) fn texts(&self) -> EntryTexts {

@@ -24,8 +24,8 @@ use super::primary_proof::{
     HEARTBEAT, HEARTBEAT_TIMEOUT, PrimaryProof, READ_STANDBY_NAMES, unproven, waits_for_standby,
 };
 use crate::cache::BootInstant;
-use crate::database::sql::RowReader;
-use crate::database::{Row, Sql, SqlValue};
+use crate::database::row_reader::{RowReader, all_rows};
+use crate::database::{Row, SqlValue};
 use crate::{Result, StoreError};
 
 /// The settings of every database session, for uses that may take `timeout`. The server's own timeouts keep a slow
@@ -253,12 +253,7 @@ impl PostgresConnection {
     }
 
     /// Runs a query and reads its rows in their order.
-    pub(in crate::database) fn each(
-        &self,
-        text: &str,
-        values: &[SqlValue<'_>],
-        reader: &mut dyn RowReader,
-    ) -> Result<()> {
+    pub(crate) fn each(&self, text: &str, values: &[SqlValue<'_>], reader: &mut dyn RowReader) -> Result<()> {
         let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         let rows = self.wait(async {
             let statement = self.statement(text).await?;
@@ -278,7 +273,7 @@ impl PostgresConnection {
         values: &[SqlValue<'_>],
         read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        Sql::Postgres(self).rows(text, values, read)
+        all_rows(|reader| self.each(text, values, reader), read)
     }
 
     /// Runs a query for each of several lists of values. All of them are sent before the first result is read: one round trip in all.

@@ -8,8 +8,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, OpenFlags, Statement};
 use tokio::time::Instant;
 
-use crate::database::sql::RowReader;
-use crate::database::{Row, Sql, SqlValue};
+use crate::database::row_reader::{RowReader, all_rows, first_row};
+use crate::database::{Row, SqlValue};
 use crate::{Result, StoreError};
 
 /// How many steps of a statement run between two looks at the clock: less than a millisecond.
@@ -115,12 +115,7 @@ impl SqliteConnection {
     }
 
     /// Runs a query and reads its rows in their order.
-    pub(in crate::database) fn each(
-        &self,
-        text: &str,
-        values: &[SqlValue<'_>],
-        reader: &mut dyn RowReader,
-    ) -> Result<()> {
+    pub(crate) fn each(&self, text: &str, values: &[SqlValue<'_>], reader: &mut dyn RowReader) -> Result<()> {
         self.prepare(text)?.each(values, reader)
     }
 
@@ -153,7 +148,7 @@ impl SqliteConnection {
         values: &[SqlValue<'_>],
         read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        Sql::Sqlite(self).rows(text, values, read)
+        all_rows(|reader| self.each(text, values, reader), read)
     }
 
     /// Returns all rows of a query as untyped values.
@@ -173,7 +168,7 @@ impl SqliteConnection {
         values: &[SqlValue<'_>],
         read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        Sql::Sqlite(self).first(text, values, read)
+        first_row(|reader| self.each(text, values, reader), read)
     }
 }
 

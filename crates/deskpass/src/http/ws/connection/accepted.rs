@@ -22,7 +22,7 @@ use crate::client_stream::ClientStream;
 const READ_BUFFER_BYTES: usize = 256;
 
 /// A socket whose handshake was accepted.
-pub(in crate::http::ws) struct AcceptedSocket {
+pub(crate) struct AcceptedSocket {
     socket: Socket,
     /// The first message.
     ready: Value,
@@ -36,7 +36,7 @@ pub(in crate::http::ws) struct AcceptedSocket {
 pub(crate) struct PendingUpgrade(Arc<Mutex<Option<AcceptedSocket>>>);
 
 impl PendingUpgrade {
-    pub(in crate::http::ws) fn new(accepted: AcceptedSocket) -> Self {
+    pub(crate) fn new(accepted: AcceptedSocket) -> Self {
         Self(Arc::new(Mutex::new(Some(accepted))))
     }
 
@@ -54,7 +54,7 @@ impl PendingUpgrade {
 }
 
 impl AcceptedSocket {
-    pub(in crate::http::ws) fn new(
+    pub(crate) fn new(
         socket: Socket,
         caller: &ActiveUser,
         resumed: bool,
