@@ -3,8 +3,8 @@
 //! On PostgreSQL, a transaction costs a connection with its thread, eight round trips and a wait for the disk, during which it holds a
 //! chain of the log: with a transaction for each sign-in, eight chains and a commit of a millisecond, there were 3 200 sign-ins a second
 //! at most. Those that arrive while others are written wait, and share the next transaction, with the same number of round trips in all.
-//! On SQLite, writes share a commit in any case; sign-ins share the reads and the writes of the ends of the chains as well, and the
-//! savepoint, which copies each page before it is changed.
+//! On SQLite, writes share a commit in any case; sign-ins share the reads and the writes of the ends of the chains as well, and each
+//! statement is prepared once for all of them.
 //!
 //! A group only makes sign-ins cheaper. Where its transaction fails, or would wait for a row for longer than a moment, each
 //! of its members tries again in a transaction of its own, unless it has waited for too long itself.
