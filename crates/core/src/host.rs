@@ -36,7 +36,7 @@ impl<'a> Host<'a> {
 
 /// A name without its port, if both are valid.
 fn split_name(authority: &str) -> Option<&str> {
-    let at = authority.find(':').unwrap_or(authority.len());
+    let at = authority.bytes().position(|byte| byte == b':').unwrap_or(authority.len());
     let (host, port) = authority.split_at_checked(at)?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     (is_valid_port(port) && (1..=255).contains(&host.len()) && host.bytes().all(plain)).then_some(host)

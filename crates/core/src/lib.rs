@@ -5,6 +5,7 @@
 
 mod allow;
 mod clock;
+mod concatenated;
 mod department;
 mod employee;
 mod encryption_keys;
@@ -45,6 +46,7 @@ pub use clock::{
     Clock, ClockDoubt, ClockDoubtReason, ClockTrust, DatabaseClock, LEASE_CLOCK_ERROR, MAX_CLOCK_SKEW, MachineClock,
     RECOVERED_CLOCK_SKEW, ReferenceSource, ReferenceTime, Timestamp,
 };
+pub use concatenated::{concatenated, concatenated_texts};
 pub use department::{entered_department_id, is_entered_department, is_platform_department};
 pub use employee::{
     CorpId, Email, EmailSource, EmployeeId, EmployeeKey, IdentifiedPerson, InvalidId, LeftReason, Person,

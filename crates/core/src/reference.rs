@@ -1,6 +1,6 @@
 //! The reference of a request, by which an operator finds it in the logs.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use crate::Digest;
 
@@ -28,15 +28,16 @@ impl Reference {
 
     /// Appends its digits to a text.
     pub fn append_to(self, text: &mut String) {
-        text.extend(self.digits());
+        text.push_str(str::from_utf8(&self.digits()).unwrap_or_default());
     }
 
     /// Its digits, as it is shown.
-    fn digits(self) -> [char; Self::DIGITS] {
+    fn digits(self) -> [u8; Self::DIGITS] {
         let Self(mut rest) = self;
-        let mut digits = ['0'; Self::DIGITS];
+        let mut digits = [b'0'; Self::DIGITS];
         for digit in digits.iter_mut().rev() {
-            *digit = char::from_digit(rest % 16, 16).unwrap_or('0');
+            let [value, ..] = (rest % 16).to_le_bytes();
+            *digit = if value < 10 { b'0' + value } else { b'a' + value - 10 };
             rest /= 16;
         }
         digits
@@ -63,7 +64,7 @@ impl Reference {
     pub fn neighbours(self) -> Vec<Self> {
         let digits = self.digits();
         let replaced = (0..Self::DIGITS).flat_map(|place| {
-            "0123456789abcdef".chars().map(move |digit| {
+            b"0123456789abcdef".map(|digit| {
                 let mut other = digits;
                 other.iter_mut().skip(place).take(1).for_each(|old| *old = digit);
                 other
@@ -74,7 +75,7 @@ impl Reference {
             other.swap(place - 1, place);
             other
         });
-        let read = |digits: [char; Self::DIGITS]| Self::parse(&String::from_iter(digits));
+        let read = |digits: [u8; Self::DIGITS]| Self::parse(str::from_utf8(&digits).ok()?);
         let mut found: Vec<_> = replaced.chain(swapped).filter_map(read).filter(|other| *other != self).collect();
         found.sort_unstable_by_key(|Self(number)| *number);
         found.dedup();
@@ -90,7 +91,7 @@ fn only(mut values: impl Iterator<Item = Reference>) -> Option<Reference> {
 
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.digits().into_iter().try_for_each(|digit| f.write_char(digit))
+        f.write_str(str::from_utf8(&self.digits()).unwrap_or_default())
     }
 }
 

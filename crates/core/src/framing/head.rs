@@ -91,7 +91,7 @@ fn is_path(text: &[u8]) -> bool {
     let path = |byte: u8| matches!(byte, 0x21..=0x22 | 0x24..=0x3b | 0x3d | 0x40..=0x5f | 0x61..=0x7e);
     let query = |byte: u8| matches!(byte, 0x21 | 0x24..=0x3b | 0x3d | 0x3f..=0x7e);
     let Some((before, after)) = text.split_at_checked(end) else { return false };
-    all(before, path) && all(after, query)
+    before.iter().all(|byte| path(*byte)) && after.iter().all(|byte| query(*byte))
 }
 
 /// The fields that determine the framing.
@@ -156,18 +156,37 @@ impl<'a> FramingFields<'a> {
 
 /// Splits a line into a name and a value without surrounding blanks.
 pub(super) fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    let colon = line.iter().position(|byte| *byte == b':')?;
-    let (name, value) = (line.get(..colon)?, line.get(colon + 1..)?);
-    let plain = |byte: u8| byte == b'\t' || byte >= b' ' && byte != 0x7f;
-    (is_token(name) && all(value, plain)).then(|| (name, value.trim_ascii()))
+    // A colon is not a character of a name.
+    let (name, rest) = line.split_at_checked(line.iter().position(|byte| !is_token_byte(*byte))?)?;
+    let value = rest.strip_prefix(b":").filter(|_| !name.is_empty())?;
+    is_value(value).then(|| (name, value.trim_ascii()))
+}
+
+/// Whether a value has no control characters but tabs. Values are most of a request, so eight bytes are checked at once.
+fn is_value(value: &[u8]) -> bool {
+    let plain = |byte: &u8| *byte == b'\t' || *byte >= b' ' && *byte != 0x7f;
+    let (words, rest) = value.as_chunks();
+    let is_plain = |word: &[u8; 8]| !has_control_character(u64::from_le_bytes(*word)) || word.iter().all(plain);
+    words.iter().all(is_plain) && rest.iter().all(plain)
+}
+
+/// Whether one of eight bytes is below the space, or the delete character. Subtracting `n` from every byte sets the highest bit of those
+/// below `n`; those that had it set before do not count.
+const fn has_control_character(word: u64) -> bool {
+    const EACH: u64 = u64::MAX / 0xff;
+    let delete = word ^ (EACH * 0x7f);
+    let below_space = word.wrapping_sub(EACH * 0x20) & !word;
+    let is_delete = delete.wrapping_sub(EACH) & !delete;
+    (below_space | is_delete) & (EACH * 0x80) != 0
 }
 
 fn is_token(text: &[u8]) -> bool {
-    let token = |byte: u8| {
-        byte.is_ascii_alphanumeric()
-            || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
-    };
-    !text.is_empty() && all(text, token)
+    !text.is_empty() && text.iter().all(|byte| is_token_byte(*byte))
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
 }
 
 fn is_host(value: &[u8]) -> bool {
@@ -180,7 +199,25 @@ pub(super) fn decimal(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()
 }
 
-/// Whether all bytes pass. It checks every byte without an early exit, so that the loop can be vectorised.
-fn all(bytes: &[u8], pass: impl Fn(u8) -> bool) -> bool {
-    bytes.iter().fold(true, |good, byte| good & pass(*byte))
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_value_is_checked_as_byte_by_byte(value in vec(prop_oneof![8 => 0x1e_u8..0x82, 1 => any::<u8>()], 0..20)) {
+            let expected = value.iter().all(|byte| *byte == b'\t' || *byte >= b' ' && *byte != 0x7f);
+            prop_assert_eq!(is_value(&value), expected);
+        }
+
+        #[test]
+        fn a_control_character_is_found_at_every_place(byte in any::<u8>(), place in 0..8_usize) {
+            let mut word = [b'a'; 8];
+            word.iter_mut().skip(place).take(1).for_each(|to| *to = byte);
+            prop_assert_eq!(has_control_character(u64::from_le_bytes(word)), byte < b' ' || byte == 0x7f);
+        }
+    }
 }

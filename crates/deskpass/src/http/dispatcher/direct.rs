@@ -10,7 +10,7 @@ mod date;
 use std::net::IpAddr;
 use std::time::Instant;
 
-use deskpass_core::{Clock, TraceParent};
+use deskpass_core::{Clock, TraceParent, concatenated};
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderValue, STRICT_TRANSPORT_SECURITY};
 
@@ -116,20 +116,34 @@ impl DirectRoutes {
     /// The bytes of a response.
     fn render(&self, reply: DirectReply, id: &str, now: (&Clock, Instant)) -> Vec<u8> {
         match reply {
-            DirectReply::Envelope(open) => response(&self.envelope_head, id, now, &envelope::close_envelope(open, id)),
-            DirectReply::Oidc(claims) => response(&self.oidc_head, id, now, &claims),
+            DirectReply::Envelope(open) => {
+                let [name, id, end] = envelope::request_id_member(id);
+                response(&self.envelope_head, id, now, [&*open, name.as_bytes(), id.as_bytes(), end.as_bytes()])
+            }
+            DirectReply::Oidc(claims) => response(&self.oidc_head, id, now, [&*claims, b"", b"", b""]),
         }
     }
 }
 
-fn response(head: &[u8], id: &str, (clock, now): (&Clock, Instant), body: &[u8]) -> Vec<u8> {
+/// The bytes of a response whose body has these parts.
+fn response(head: &[u8], id: &str, (clock, now): (&Clock, Instant), body: [&[u8]; 4]) -> Vec<u8> {
+    let [first, second, third, fourth] = body;
     let mut length = itoa::Buffer::new();
-    let mut response = Vec::with_capacity(head.len() + id.len() + body.len() + 96);
-    for part in [head, id.as_bytes(), b"\r\ncontent-length: ", length.format(body.len()).as_bytes(), b"\r\ndate: "] {
-        response.extend_from_slice(part);
-    }
-    with_date(clock, now, |date| response.extend_from_slice(date.as_bytes()));
-    response.extend_from_slice(b"\r\n\r\n");
-    response.extend_from_slice(body);
-    response
+    let length = length.format(first.len() + second.len() + third.len() + fourth.len()).as_bytes();
+    with_date(clock, now, |date| {
+        let date = date.as_bytes();
+        concatenated(&[
+            head,
+            id.as_bytes(),
+            b"\r\ncontent-length: ",
+            length,
+            b"\r\ndate: ",
+            date,
+            b"\r\n\r\n",
+            first,
+            second,
+            third,
+            fourth,
+        ])
+    })
 }

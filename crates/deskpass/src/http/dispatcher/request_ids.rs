@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use deskpass_core::Reference;
+use deskpass_core::{Reference, Striped};
 use hyper::header::{HeaderName, HeaderValue};
 
 use crate::App;
@@ -14,13 +14,17 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 #[derive(Debug)]
 pub(super) struct RequestIds {
     seed: u32,
-    next: AtomicU64,
+    /// The next number of a thread. The numbers of a thread differ by the number of copies, so no two threads give the same one.
+    next: Striped<AtomicU64>,
 }
 
 /// The number of hexadecimal digits of a reference.
 const REFERENCE_DIGITS: usize = 8;
 
-/// Odd, so that no two of four billion requests in a row have the same reference.
+/// The distance between the numbers of a thread.
+const NUMBER_STEP: u64 = Striped::<AtomicU64>::COUNT as u64;
+
+/// Odd, so that numbers below four billion have different references.
 const REFERENCE_STEP: u32 = 0x9e37_79b1;
 
 /// Whether an id begins like one of the service: its first part would be taken for the reference of the request.
@@ -33,7 +37,8 @@ impl RequestIds {
     pub(super) fn new(app: &App) -> Self {
         // Makes ids of different processes distinct in practice; correctness does not depend on it.
         let seed = app.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
-        Self { seed, next: AtomicU64::new(1) }
+        let first = AtomicU64::new(1);
+        Self { seed, next: Striped::new(|| AtomicU64::new(first.fetch_add(1, Ordering::Relaxed))) }
     }
 
     /// The reference and the id of a request that was sent with this id.
@@ -50,7 +55,7 @@ impl RequestIds {
 
     /// The next reference, and the number of its request.
     fn next_reference(&self) -> (Reference, u64) {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let number = self.next.own().fetch_add(NUMBER_STEP, Ordering::Relaxed);
         let low = u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
         (Reference::new(low.wrapping_mul(REFERENCE_STEP).wrapping_add(self.seed)), number)
     }

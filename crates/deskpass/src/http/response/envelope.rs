@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use axum::response::{IntoResponse, Response};
+use deskpass_core::concatenated_texts;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
@@ -24,12 +25,7 @@ pub(crate) struct NegativeReply(pub(crate) &'static str);
 impl<T> RenderedReply<T> {
     /// The payload that these parts of JSON form together.
     pub(crate) fn of(parts: &[&str]) -> Self {
-        let mut envelope = Vec::with_capacity(512);
-        envelope.extend_from_slice(ENVELOPE_HEAD);
-        for part in parts {
-            envelope.extend_from_slice(part.as_bytes());
-        }
-        Self(envelope, PhantomData)
+        Self(concatenated_texts(ENVELOPE_HEAD, parts), PhantomData)
     }
 }
 
@@ -123,11 +119,16 @@ impl IntoResponse for Outcome {
 
 /// Closes an envelope with the request id.
 pub(crate) fn close_envelope(mut envelope: Vec<u8>, request_id: &str) -> Vec<u8> {
-    // A request id contains no character that JSON escapes.
-    for part in [",\"request_id\":\"", request_id, "\"}"] {
+    for part in request_id_member(request_id) {
         envelope.extend_from_slice(part.as_bytes());
     }
     envelope
+}
+
+/// The end of an envelope: its last member, and the closing brace.
+pub(crate) fn request_id_member(request_id: &str) -> [&str; 3] {
+    // A request id contains no character that JSON escapes.
+    [",\"request_id\":\"", request_id, "\"}"]
 }
 
 /// The envelope of an error.

@@ -19,13 +19,13 @@ thread_local! {
 }
 
 /// Calls `write` with the text of the header. `now` was read for another purpose.
-pub(super) fn with_date(clock: &Clock, now: Instant, write: impl FnOnce(&str)) {
+pub(super) fn with_date<T>(clock: &Clock, now: Instant, write: impl FnOnce(&str) -> T) -> T {
     DATE.with_borrow_mut(|date| {
         if date.until.is_none_or(|until| until <= now) {
             *date = DateText::new(clock.machine(), now);
         }
-        write(&date.text);
-    });
+        write(&date.text)
+    })
 }
 
 impl DateText {
@@ -48,9 +48,7 @@ mod tests {
 
     /// The text at an instant.
     fn text_at(clock: &Clock, now: Instant) -> String {
-        let mut text = String::new();
-        with_date(clock, now, |date| text = date.to_owned());
-        text
+        with_date(clock, now, str::to_owned)
     }
 
     #[test]
