@@ -49,7 +49,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Measures deskpass and writes the figures to bench/RESULTS.md.
 ///
-/// A run takes about 40 minutes, 2 GiB of memory and 2 GiB of disk, and removes its files afterwards. It starts PostgreSQL
+/// A run takes about 40 minutes, 2 GiB of memory and 6 GB of disk, and removes its files afterwards. It starts PostgreSQL
 /// and Redis itself; tools/services installs them. A missed target is reported and is not an error.
 #[derive(Debug, Parser)]
 #[command(
@@ -90,7 +90,7 @@ enum Part {
         #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..=600))]
         minutes: Option<u32>,
     },
-    /// Measure only ten million sessions of which a million fit into memory; takes ten minutes and 5 GB of disk; leaves the other sections
+    /// Measure only ten million sessions of which a million fit into memory; takes three minutes and 5 GB of disk; leaves the other sections
     /// of bench/RESULTS.md unchanged.
     Cache,
     /// Measure only a store with a million employees, ten million sessions and twenty million rows of the audit log, in SQLite and in

@@ -61,11 +61,12 @@ impl Report {
     }
 
     /// Adds the CPU time of a request beside that of the baseline, and the range in which their ratio is expected.
-    pub(crate) fn cost_ratio(&mut self, name: &str, comparison: &Comparison, (least, most): (f64, f64)) {
+    pub(crate) fn cost_ratio(&mut self, name: &str, comparison: &Comparison, limits: Option<(f64, f64)>) {
         let each = |rounds: &[Round]| median_of(rounds, |round| round.cpu);
         let (ours, theirs) = (each(&comparison.ours), each(&comparison.theirs));
         let ratio = ours / theirs;
-        let (target, met) = promise(Some((format!("{least:.2} – {most:.2}"), (least..=most).contains(&ratio))));
+        let target = limits.map(|(least, most)| (format!("{least:.2} – {most:.2}"), (least..=most).contains(&ratio)));
+        let (target, met) = promise(target);
         let beside = format!("{}: {}", comparison.baseline, duration(theirs));
         self.row([name, &duration(ours), &beside, &format!("{ratio:.2}"), &target, met]);
     }

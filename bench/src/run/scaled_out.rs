@@ -34,7 +34,7 @@ impl Run<'_> {
         let other = self.warm(&backend, &tokens).await?;
         self.two_nodes(&one, &other, &tokens).await?;
         self.two_nodes_cost(&one, &other, &tokens).await?;
-        self.two_nodes_cost_at_the_same_load(&one, &other, &tokens).await?;
+        self.cost_of_sharing(&servers, layout, [&one, &other], &tokens).await?;
         self.shared_sign_ins(&servers).await?;
         self.logouts("Redis up", [&one, &other], &tokens, 0).await?;
         servers.kill("redis")?;
@@ -120,30 +120,36 @@ impl Run<'_> {
             async || alone.paced_round(&[one], COST_RATE, plan.round).await,
         );
         let comparison = comparison.run(plan, &self.progress, ours, theirs).await?;
-        self.report.cost_ratio("CPU each of verify, two nodes, paced", &comparison, TWO_NODES_COST);
+        self.report.cost_ratio("CPU each of verify, two nodes, paced", &comparison, None);
         self.report.add_comparison(comparison);
         Ok(())
     }
 
-    /// Compares the CPU time of a request on two nodes with that on one which gets as many requests as each of the two: a node with more
-    /// requests handles more of them each time that one of its threads wakes up, whether or not there are other nodes.
-    async fn two_nodes_cost_at_the_same_load(
+    /// Compares the CPU time of a request on two nodes of one service with that on two nodes that share nothing: there are as many
+    /// processes on the cores, and each gets as many requests.
+    async fn cost_of_sharing(
         &mut self,
-        one: &Server,
-        other: &Server,
+        servers: &Backends,
+        layout: Layout,
+        [one, other]: [&Server; 2],
         tokens: &WordList,
     ) -> Result<(), BenchError> {
+        self.progress.step("copy the sessions to another database");
+        let from = self.workspace.store("sessions", layout);
+        let apart = SharedBackend::copied(&self.workspace, servers, "sessions_apart", &from).await?;
+        let redis = Backends::start(&self.workspace, "apart", &["redis"])?;
+        let stranger = self.warm(&SharedBackend { shared: redis.url("redis")?.to_owned(), ..apart }, tokens).await?;
         let requests = Arc::new(Requests::verify(tokens.drawn(DRAWS)));
-        let (two, alone, plan) = (Load::new(Arc::clone(&requests)), Load::new(requests), self.plan);
-        let comparison = Comparison::new("verify, two nodes, paced".into(), "one node, half of the requests", None);
+        let (ours, theirs, plan) = (Load::new(Arc::clone(&requests)), Load::new(requests), self.plan);
+        let name = "CPU each of verify, two nodes of one service, paced";
+        let comparison = Comparison::new(name.into(), "two nodes that share nothing", None);
         let (ours, theirs) = (
-            async || two.paced_round(&[one, other], COST_RATE, plan.round).await,
-            async || alone.paced_round(&[one], COST_RATE / 2, plan.round).await,
+            async || ours.paced_round(&[one, other], COST_RATE, plan.round).await,
+            async || theirs.paced_round(&[one, &stranger], COST_RATE, plan.round).await,
         );
         let comparison = comparison.run(plan, &self.progress, ours, theirs).await?;
-        let name = "CPU each of verify, two nodes, as many requests for each node";
-        self.report.cost_ratio(name, &comparison, TWO_NODES_COST);
-        Ok(())
+        self.report.cost_ratio(name, &comparison, Some(TWO_NODES_COST));
+        stranger.stop()
     }
 
     async fn shared_sign_ins(&mut self, servers: &Backends) -> Result<(), BenchError> {
