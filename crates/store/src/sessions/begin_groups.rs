@@ -75,6 +75,8 @@ impl PendingSession {
     /// The outcome for the request, from that of an attempt.
     fn outcome(&self, outcome: BeginOutcome, is_repeated: bool) -> BeginOutcome {
         if outcome != BeginOutcome::AlreadyBegun {
+            // An attempt that found it may have been rolled back together with what it found.
+            self.had_begun.store(false, Ordering::Relaxed);
             return outcome;
         }
         if is_repeated && !self.had_begun.load(Ordering::Relaxed) {

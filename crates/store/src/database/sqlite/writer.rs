@@ -53,8 +53,8 @@ debug_only!(Writer);
 
 impl Writer {
     pub(crate) fn start(connection: SqliteConnection, cache: Arc<Cache>) -> Result<Self> {
-        // The journal of a savepoint has the pages that a write has changed, and a group of sign-ins changes hundreds. In a file, a full
-        // temporary directory would make writes fail.
+        // The journal of a savepoint has the pages that a write has changed; a large group that is run again after a failure changes
+        // hundreds. In a file, a full temporary directory would make writes fail.
         connection.batch("PRAGMA temp_store = MEMORY")?;
         let (queue, jobs) = sync_channel(MAX_QUEUED_WRITES);
         let waiting = Arc::<AtomicUsize>::default();
@@ -144,35 +144,38 @@ type JobOutcome = (QueuedWrite, Result<Vec<CacheChange>>);
 
 /// Runs all jobs of a group. Fails when the whole transaction is lost; a job that fails alone is rolled back alone.
 ///
-/// A savepoint for each job would copy each page before it is changed: of a sign-in, some seven pages. Jobs rarely fail, so they run
-/// without savepoints until one does. Then all is rolled back, and those that had succeeded run again, once, with savepoints.
+/// A savepoint for each job would copy every page before it is changed, about seven pages for a sign-in. Jobs rarely fail, so they run
+/// without savepoints until one does. Then the transaction is rolled back, and the jobs that had succeeded run again, once, with savepoints.
 fn run_all(
     sql: &SqliteConnection,
     group: impl Iterator<Item = QueuedWrite>,
     outcomes: &mut Vec<JobOutcome>,
 ) -> Result<()> {
-    let (mut lost, mut with_savepoints) = (sql.batch("BEGIN IMMEDIATE"), false);
+    let (mut transaction, mut with_savepoints) = (sql.batch("BEGIN IMMEDIATE"), false);
     for job in group {
-        let outcome = match &lost {
-            Ok(()) if with_savepoints => run_in_savepoint(sql, &job),
-            Ok(()) => run(sql, &job),
-            Err(error) => Err(error.clone()),
-        };
-        if let (Ok(()), Err(error)) = (&lost, &outcome) {
-            if !with_savepoints {
+        let outcome = if let Err(error) = &transaction {
+            Err(error.clone())
+        } else if with_savepoints {
+            run_in_savepoint(sql, &job).unwrap_or_else(|lost| {
+                transaction = Err(lost.clone());
+                Err(lost)
+            })
+        } else {
+            let outcome = run_without_savepoint(sql, &job);
+            if let Err(error) = &outcome {
+                tracing::debug!(%error, writes = outcomes.len(), "a write failed: the writes before it run again");
+                transaction = run_again(sql, outcomes);
                 with_savepoints = true;
-                lost = run_again(sql, outcomes);
-            } else if sql.is_outside_transaction() {
-                // A disk failure ends the whole transaction, including the jobs that ran before.
-                lost = Err(error.clone());
             }
-        }
+            outcome
+        };
         outcomes.push((job, outcome));
     }
-    lost
+    transaction
 }
 
-fn run(sql: &SqliteConnection, job: &QueuedWrite) -> Result<Vec<CacheChange>> {
+/// Runs a job directly in the transaction of the group. After an error, the changes of the job are still in the transaction.
+fn run_without_savepoint(sql: &SqliteConnection, job: &QueuedWrite) -> Result<Vec<CacheChange>> {
     let mut tx = Tx::new(Sql::Sqlite(sql));
     job.run(&mut tx)?;
     if sql.is_outside_transaction() {
@@ -188,23 +191,24 @@ fn run_again(sql: &SqliteConnection, outcomes: &mut [JobOutcome]) -> Result<()> 
     }
     sql.batch("BEGIN IMMEDIATE")?;
     for (job, outcome) in outcomes {
-        *outcome = run_in_savepoint(sql, job);
-        if let (Err(error), true) = (&*outcome, sql.is_outside_transaction()) {
-            return Err(error.clone());
-        }
+        *outcome = run_in_savepoint(sql, job)?;
     }
     Ok(())
 }
 
-fn run_in_savepoint(sql: &SqliteConnection, job: &QueuedWrite) -> Result<Vec<CacheChange>> {
+/// Runs a job so that it can be rolled back alone. Fails when the whole transaction is lost: a disk failure ends it, including the jobs
+/// that ran before, and a job that cannot be rolled back must not be committed.
+fn run_in_savepoint(sql: &SqliteConnection, job: &QueuedWrite) -> Result<Result<Vec<CacheChange>>> {
     sql.execute("SAVEPOINT job", &[])?;
     let mut tx = Tx::new(Sql::Sqlite(sql));
     let outcome = job.run(&mut tx).and_then(|()| sql.execute("RELEASE job", &[]));
-    if outcome.is_err() && !sql.is_outside_transaction() && sql.batch("ROLLBACK TO job; RELEASE job").is_err() {
-        // A partial job must never be committed: roll back the group, whose callers have no result yet.
-        let _ = sql.batch("ROLLBACK");
+    if let Err(error) = &outcome {
+        if sql.is_outside_transaction() {
+            return Err(error.clone());
+        }
+        sql.batch("ROLLBACK TO job; RELEASE job")?;
     }
-    outcome.map(|_| tx.changes)
+    Ok(outcome.map(|_| tx.changes))
 }
 
 #[cfg(test)]
@@ -214,11 +218,16 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::task::Poll;
 
+    use deskpass_core::EmployeeKey;
+
     use super::*;
     use crate::cache::Freshness;
 
+    type Job = Box<dyn Fn(&mut Tx<'_>) -> Result<()> + Send>;
+
     struct Fixture {
         writer: Writer,
+        cache: Arc<Cache>,
         path: std::path::PathBuf,
         _directory: tempfile::TempDir,
     }
@@ -229,11 +238,9 @@ mod tests {
         std::fs::write(&path, "").unwrap();
         let sql = SqliteConnection::open_writer(&path).unwrap();
         sql.batch("CREATE TABLE number (n BIGINT NOT NULL PRIMARY KEY)").unwrap();
-        Fixture {
-            writer: Writer::start(sql, Arc::new(Cache::new(10, Freshness::permanent()))).unwrap(),
-            path,
-            _directory: directory,
-        }
+        let cache = Arc::new(Cache::new(10, Freshness::permanent()));
+        let writer = Writer::start(sql, Arc::clone(&cache)).unwrap();
+        Fixture { writer, cache, path, _directory: directory }
     }
 
     impl Fixture {
@@ -241,6 +248,40 @@ mod tests {
             let sql = SqliteConnection::open_reader(&self.path).unwrap();
             sql.rows("SELECT n FROM number ORDER BY n", &[], |row| row.int(0)).unwrap()
         }
+
+        /// Runs jobs as one group; returns which of them succeeded.
+        async fn run_as_group(&self, jobs: Vec<Job>) -> Vec<bool> {
+            let ((enter, entered), (release, held)) = (channel::<()>(), channel::<()>());
+            // Holds the group open until all jobs are in the queue. Returns at once when it runs again.
+            let gate = move |_: &mut Tx<'_>| {
+                let _ = (enter.send(()), held.recv());
+                Ok(())
+            };
+            let mut gate = Box::pin(self.writer.write(gate));
+            assert!(once(gate.as_mut()).await.is_pending());
+            entered.recv().unwrap();
+            let mut writes: Vec<_> = jobs.into_iter().map(|job| Box::pin(self.writer.write(job))).collect();
+            for write in &mut writes {
+                assert!(once(write.as_mut()).await.is_pending());
+            }
+            release.send(()).unwrap();
+            drop(release);
+            let _ = gate.await;
+            let mut succeeded = Vec::new();
+            for write in writes {
+                succeeded.push(write.await.is_ok());
+            }
+            succeeded
+        }
+    }
+
+    fn inserting(n: i64) -> Job {
+        Box::new(move |tx| insert(tx, n).map(drop))
+    }
+
+    /// Fails after its first row.
+    fn failing(n: i64) -> Job {
+        Box::new(move |tx| insert(tx, n).and_then(|_| insert(tx, n)).map(drop))
     }
 
     fn insert(tx: &Tx<'_>, n: i64) -> Result<i64> {
@@ -269,33 +310,45 @@ mod tests {
     #[tokio::test]
     async fn after_a_failure_the_jobs_before_it_run_again_once_and_keep_their_effects() {
         let fixture = fixture();
-        let ((enter, entered), (release, held)) = (channel::<()>(), channel::<()>());
         let runs = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&runs);
-        let mut first = Box::pin(fixture.writer.write(move |tx| {
-            let _ = enter.send(());
-            // Returns at once when it runs again.
-            let _ = held.recv();
-            insert(tx, 1)?;
-            Ok(counter.fetch_add(1, Ordering::Relaxed))
-        }));
-        assert!(once(first.as_mut()).await.is_pending());
-        entered.recv().unwrap();
-        let fails = |n| move |tx: &mut Tx<'_>| insert(tx, n).and_then(|_| insert(tx, n));
-        let mut others = [fails(2), fails(3)].map(|job| Box::pin(fixture.writer.write(job)));
-        let mut last = Box::pin(fixture.writer.write(|tx| insert(tx, 4)));
-        for other in &mut others {
-            assert!(once(other.as_mut()).await.is_pending());
-        }
-        assert!(once(last.as_mut()).await.is_pending());
-        release.send(()).unwrap();
-        drop(release);
-        assert_eq!(first.await.unwrap(), 1, "the result of the second run");
-        for other in others {
-            assert!(other.await.is_err());
-        }
-        assert_eq!((last.await.unwrap(), runs.load(Ordering::Relaxed)), (4, 2));
-        assert_eq!(fixture.numbers(), [1, 4]);
+        let (counter, key) = (Arc::clone(&runs), EmployeeKey::from_parts("ww", "a"));
+        let changed = key.clone();
+        let first = move |tx: &mut Tx<'_>| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            tx.record_change(CacheChange::Person(changed.clone()));
+            insert(tx, 1).map(drop)
+        };
+        let jobs = vec![Box::new(first) as Job, failing(2), failing(3), inserting(4)];
+        assert_eq!(fixture.run_as_group(jobs).await, [true, false, false, true]);
+        assert_eq!((runs.load(Ordering::Relaxed), fixture.numbers()), (2, vec![1, 4]));
+        let expected = Cache::new(10, Freshness::permanent());
+        expected.apply(CacheChange::Person(key));
+        assert_eq!(fixture.cache.people_changes.now(), expected.people_changes.now(), "applied once");
+    }
+
+    #[tokio::test]
+    async fn a_job_that_ends_the_transaction_fails_and_the_jobs_before_it_run_again() {
+        let fixture = fixture();
+        let ends = |tx: &mut Tx<'_>| insert(tx, 2).and_then(|_| tx.execute("ROLLBACK", &[])).map(drop);
+        let jobs = vec![inserting(1), Box::new(ends), inserting(3)];
+        assert_eq!(fixture.run_as_group(jobs).await, [true, false, true]);
+        assert_eq!(fixture.numbers(), [1, 3]);
+    }
+
+    #[tokio::test]
+    async fn a_job_that_ends_the_transaction_when_it_runs_again_fails_the_whole_group() {
+        let fixture = fixture();
+        let (before, runs) = (fixture.cache.people_changes.now(), AtomicUsize::new(0));
+        let ends_later = move |tx: &mut Tx<'_>| {
+            tx.record_change(CacheChange::Person(EmployeeKey::from_parts("ww", "a")));
+            let is_first = runs.fetch_add(1, Ordering::Relaxed) == 0;
+            if is_first { insert(tx, 1).map(drop) } else { tx.execute("ROLLBACK", &[]).map(drop) }
+        };
+        let jobs = vec![Box::new(ends_later) as Job, failing(2), inserting(3)];
+        assert_eq!(fixture.run_as_group(jobs).await, [false; 3]);
+        assert_eq!((fixture.numbers(), fixture.cache.people_changes.now()), (vec![], before));
+        assert_eq!(fixture.run_as_group(vec![inserting(4)]).await, [true], "the writer goes on");
+        assert_eq!(fixture.numbers(), [4]);
     }
 
     /// The journal of its savepoint is large.
@@ -351,7 +404,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_rejects_at_once_and_a_stopped_writer_completes_its_queue() {
-        let Fixture { writer, path, _directory } = fixture();
+        let Fixture { writer, path, _directory, .. } = fixture();
         let (release, held) = std::sync::mpsc::channel::<()>();
         let mut first = Box::pin(writer.write(move |tx| held.recv().map_or(Ok(0), |()| insert(tx, 0))));
         assert!(once(first.as_mut()).await.is_pending());
