@@ -29,9 +29,6 @@ pub struct Striped<T> {
 struct Apart<T>(T);
 
 impl<T> Striped<T> {
-    /// The number of copies.
-    pub const COUNT: usize = STRIPES;
-
     /// Makes the copies.
     pub fn new(copy: impl Fn() -> T) -> Self {
         Self { first: Apart(copy()), others: std::array::from_fn(|_| Apart(copy())) }

@@ -184,7 +184,7 @@ impl TicketQuery {
     }
 }
 
-/// Whether a value in a query is written as it is, as tickets are, and ends the query.
+/// Whether a value needs no decoding and no other field follows it.
 fn is_unescaped(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }

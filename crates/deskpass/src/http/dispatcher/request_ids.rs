@@ -14,15 +14,18 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 #[derive(Debug)]
 pub(super) struct RequestIds {
     seed: u32,
-    /// The next number of a thread. The numbers of a thread differ by the number of copies, so no two threads give the same one.
+    /// The next number of a thread, in a block that only the threads of this copy use.
     next: Striped<AtomicU64>,
+    /// The first number of the next block.
+    next_block: AtomicU64,
 }
 
 /// The number of hexadecimal digits of a reference.
 const REFERENCE_DIGITS: usize = 8;
 
-/// The distance between the numbers of a thread.
-const NUMBER_STEP: u64 = Striped::<AtomicU64>::COUNT as u64;
+/// How many consecutive numbers a thread takes at once. One counter for all threads would cost each request a transfer between
+/// processors.
+const BLOCK: u64 = 1_024;
 
 /// Odd, so that numbers below four billion have different references.
 const REFERENCE_STEP: u32 = 0x9e37_79b1;
@@ -37,8 +40,12 @@ impl RequestIds {
     pub(super) fn new(app: &App) -> Self {
         // Makes ids of different processes distinct in practice; correctness does not depend on it.
         let seed = app.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
-        let first = AtomicU64::new(1);
-        Self { seed, next: Striped::new(|| AtomicU64::new(first.fetch_add(1, Ordering::Relaxed))) }
+        Self::with_seed(seed)
+    }
+
+    fn with_seed(seed: u32) -> Self {
+        // A multiple of the block size means that a block is used up: each copy takes its first block with its first number.
+        Self { seed, next: Striped::new(AtomicU64::default), next_block: AtomicU64::new(BLOCK) }
     }
 
     /// The reference and the id of a request that was sent with this id.
@@ -55,9 +62,23 @@ impl RequestIds {
 
     /// The next reference, and the number of its request.
     fn next_reference(&self) -> (Reference, u64) {
-        let number = self.next.own().fetch_add(NUMBER_STEP, Ordering::Relaxed);
+        let number = self.next_number();
         let low = u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
         (Reference::new(low.wrapping_mul(REFERENCE_STEP).wrapping_add(self.seed)), number)
+    }
+
+    fn next_number(&self) -> u64 {
+        let next = self.next.own();
+        let mut current = next.load(Ordering::Relaxed);
+        loop {
+            let is_used_up = current.is_multiple_of(BLOCK);
+            let number = if is_used_up { self.next_block.fetch_add(BLOCK, Ordering::Relaxed) } else { current };
+            match next.compare_exchange_weak(current, number + 1, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return number,
+                // Another thread with the same copy was faster. A block that was taken in vain leaves a gap.
+                Err(changed) => current = changed,
+            }
+        }
     }
 
     pub(super) fn next_id(&self) -> (Reference, String) {
@@ -73,4 +94,35 @@ impl RequestIds {
 /// The value of the header for an id, which is always ASCII.
 pub(super) fn header(id: String) -> HeaderValue {
     HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("unnamed"))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_requests_have_the_same_id_or_reference() {
+        // More threads than copies, and more requests than a block has numbers.
+        const THREADS: usize = 16;
+        const REQUESTS: usize = 3_000;
+        let ids = RequestIds::with_seed(7);
+        let give = || (0..REQUESTS).map(|_| ids.next_id()).collect::<Vec<_>>();
+        let given = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(give)).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        let (references, ids): (HashSet<_>, HashSet<_>) =
+            given.into_iter().map(|(reference, id)| (reference.to_string(), id)).unzip();
+        assert_eq!((references.len(), ids.len()), (THREADS * REQUESTS, THREADS * REQUESTS));
+    }
+
+    #[test]
+    fn the_numbers_of_a_thread_are_consecutive() {
+        let ids = RequestIds::with_seed(0);
+        let numbers: Vec<_> = (0..2 * BLOCK).map(|_| ids.next_number()).collect();
+        assert_eq!(numbers, (BLOCK..3 * BLOCK).collect::<Vec<_>>());
+    }
 }

@@ -18,7 +18,7 @@ thread_local! {
     static DATE: RefCell<DateText> = RefCell::default();
 }
 
-/// Calls `write` with the text of the header. `now` was read for another purpose.
+/// Calls `write` with the text of the header at `now`.
 pub(super) fn with_date<T>(clock: &Clock, now: Instant, write: impl FnOnce(&str) -> T) -> T {
     DATE.with_borrow_mut(|date| {
         if date.until.is_none_or(|until| until <= now) {
