@@ -14,8 +14,14 @@ use crate::notices::{inbox, settled};
 const LATER: Duration = Duration::from_secs(60 * 60 + 1);
 
 impl Desk {
-    /// Runs the re-check; returns how many people were checked.
+    /// Runs the re-check; returns how many people were checked. At its start, the service marks the people with sessions, and holds the
+    /// lease of the re-check meanwhile.
     async fn recheck(&self) -> usize {
+        let now = self.app.clock.now().millis();
+        let is_marked = format!(
+            "SELECT count(*) FROM chore WHERE name = 'recheck' AND until <= {now} AND state LIKE '%marked_at%'"
+        );
+        until("people with sessions are marked", async || self.app.query(&is_marked) == ["1"]).await;
         Box::pin(self.app.auth().recheck()).await.unwrap()
     }
 
