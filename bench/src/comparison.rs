@@ -53,9 +53,9 @@ impl Comparison {
         median_of(&self.ours, |round| round.rate) / median_of(&self.theirs, |round| round.rate)
     }
 
-    /// The lowest and the highest ratio of a single round.
-    pub(crate) fn spread(&self) -> (f64, f64) {
-        let ratios = self.ours.iter().zip(&self.theirs).map(|(our, their)| our.rate / their.rate);
+    /// The lowest and the highest ratio of a figure in a single round.
+    pub(crate) fn spread(&self, figure: impl Fn(&Round) -> f64) -> (f64, f64) {
+        let ratios = self.ours.iter().zip(&self.theirs).map(|(our, their)| figure(our) / figure(their));
         ratios.fold((f64::INFINITY, 0.0), |(low, high), ratio| (low.min(ratio), high.max(ratio)))
     }
 }

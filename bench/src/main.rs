@@ -49,7 +49,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Measures deskpass and writes the figures to bench/RESULTS.md.
 ///
-/// A run takes about 40 minutes, 2 GiB of memory and 6 GB of disk, and removes its files afterwards. It starts PostgreSQL
+/// A run takes about 40 minutes, 2 GB of memory and 6 GB of disk, and removes its files afterwards. It starts PostgreSQL
 /// and Redis itself; tools/services installs them. A missed target is reported and is not an error.
 #[derive(Debug, Parser)]
 #[command(

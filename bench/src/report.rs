@@ -68,7 +68,8 @@ impl Report {
         let target = limits.map(|(least, most)| (format!("{least:.2} – {most:.2}"), (least..=most).contains(&ratio)));
         let (target, met) = promise(target);
         let beside = format!("{}: {}", comparison.baseline, duration(theirs));
-        self.row([name, &duration(ours), &beside, &format!("{ratio:.2}"), &target, met]);
+        let (low, high) = comparison.spread(|round| round.cpu);
+        self.row([name, &duration(ours), &beside, &format!("{ratio:.2} ({low:.2} – {high:.2})"), &target, met]);
     }
 
     /// Adds the requests per second and core, from the CPU time of the service.
@@ -115,7 +116,7 @@ impl Report {
         text += "\n| latency, cost | deskpass p50 | p99 | CPU each | generator | beside it p50 | p99 | CPU each | generator | ratio in single rounds |\n";
         text += "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
         for comparison in &self.comparisons {
-            let ((low, high), name) = (comparison.spread(), &comparison.name);
+            let ((low, high), name) = (comparison.spread(|round| round.rate), &comparison.name);
             let (ours, theirs) = (times(&comparison.ours), times(&comparison.theirs));
             let _ = writeln!(text, "| {name} | {ours} | {theirs} | {low:.2} – {high:.2} |");
         }

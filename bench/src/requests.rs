@@ -60,6 +60,13 @@ impl WordList {
         self.bytes.get(start..start + self.width)
     }
 
+    /// The words before an index, and those from it on.
+    pub(crate) fn split_at(&self, at: usize) -> (Self, Self) {
+        let (before, after) = self.bytes.split_at((at * self.width).min(self.bytes.len()));
+        let list = |bytes: &[u8]| Self { width: self.width, bytes: bytes.into() };
+        (list(before), list(after))
+    }
+
     /// A list of `count` words, each drawn at random from this list: the same ones in every run.
     pub(crate) fn drawn(&self, count: usize) -> Self {
         let (mut rng, mut drawn) = (Rng::with_seed(1), Self::new(self.width, count));

@@ -1,6 +1,7 @@
 //! Nodes on PostgreSQL and Redis: their cost relative to an embedded node, and the effect of a second node.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{DRAWS, FILL, Run, SMALL_CACHE, cached_sessions, version};
 use crate::backends::{Backends, SharedBackend};
@@ -13,9 +14,13 @@ use crate::progress::grouped;
 use crate::requests::{Requests, WordList};
 use crate::seed::{self, Layout, seed};
 use crate::server::{NODE_CONNECTIONS, Server};
+use crate::stats::Round;
 
 /// The rate at which the cost of a request is compared, in requests per second: less than half of what the nodes can answer.
 const COST_RATE: u32 = 30_000;
+
+/// The rate of the logouts meanwhile: many more than the day of a help desk has, few enough for all rounds to have their own sessions.
+const LOGOUT_RATE: u32 = 200;
 
 /// The number of times that every session is sent to a node before the node counts as unable to cache them.
 const MAX_FILLS: usize = 3;
@@ -126,30 +131,52 @@ impl Run<'_> {
     }
 
     /// Compares the CPU time of a request on two nodes of one service with that on two nodes that share nothing: there are as many
-    /// processes on the cores, and each gets as many requests.
+    /// processes on the cores, and each gets as many requests. Logouts on both sides go on meanwhile; only nodes of one service have to tell
+    /// each other about them.
     async fn cost_of_sharing(
         &mut self,
         servers: &Backends,
         layout: Layout,
-        [one, other]: [&Server; 2],
+        nodes: [&Server; 2],
         tokens: &WordList,
     ) -> Result<(), BenchError> {
-        self.progress.step("copy the sessions to another database");
-        let from = self.workspace.store("sessions", layout);
-        let apart = SharedBackend::copied(&self.workspace, servers, "sessions_apart", &from).await?;
-        let redis = Backends::start(&self.workspace, "apart", &["redis"])?;
-        let stranger = self.warm(&SharedBackend { shared: redis.url("redis")?.to_owned(), ..apart }, tokens).await?;
-        let requests = Arc::new(Requests::verify(tokens.drawn(DRAWS)));
-        let (ours, theirs, plan) = (Load::new(Arc::clone(&requests)), Load::new(requests), self.plan);
-        let name = "CPU each of verify, two nodes of one service, paced";
-        let comparison = Comparison::new(name.into(), "two nodes that share nothing", None);
+        let (first, first_redis) = self.separate_node(servers, "sessions_apart", layout, tokens).await?;
+        let (second, second_redis) = self.separate_node(servers, "sessions_apart_too", layout, tokens).await?;
+        // The logouts that are timed afterwards use the first tokens.
+        let (checked, ended) = tokens.split_at(tokens.len() - tokens.len() / 5);
+        let checks = Arc::new(Requests::verify(checked.drawn(DRAWS)));
+        let logouts = Arc::new(Requests::logout(ended));
         let (ours, theirs) = (
-            async || ours.paced_round(&[one, other], COST_RATE, plan.round).await,
-            async || theirs.paced_round(&[one, &stranger], COST_RATE, plan.round).await,
+            ChecksAndLogouts::new(&checks, &logouts, nodes),
+            ChecksAndLogouts::new(&checks, &logouts, [&first, &second]),
         );
-        let comparison = comparison.run(plan, &self.progress, ours, theirs).await?;
+        let name = "CPU each of verify beside logouts, two nodes of one service, paced";
+        let comparison = Comparison::new(name.into(), "two nodes that share nothing", None);
+        let (plan, progress) = (self.plan, &self.progress);
+        let comparison = comparison
+            .run(plan, progress, async || ours.round(plan.round).await, async || theirs.round(plan.round).await)
+            .await?;
         self.report.cost_ratio(name, &comparison, Some(TWO_NODES_COST));
-        stranger.stop()
+        first.stop()?;
+        second.stop()?;
+        drop((first_redis, second_redis));
+        Ok(())
+    }
+
+    /// A node with a copy of the sessions in a database of its own, and with a Redis of its own.
+    async fn separate_node(
+        &mut self,
+        servers: &Backends,
+        name: &'static str,
+        layout: Layout,
+        tokens: &WordList,
+    ) -> Result<(Server, Backends), BenchError> {
+        self.progress.step(format_args!("{name}: copy the sessions to another database"));
+        let from = self.workspace.store("sessions", layout);
+        let backend = SharedBackend::copied(&self.workspace, servers, name, &from).await?;
+        let redis = Backends::start(&self.workspace, name, &["redis"])?;
+        let backend = SharedBackend { shared: redis.url("redis")?.to_owned(), ..backend };
+        Ok((self.warm(&backend, tokens).await?, redis))
     }
 
     async fn shared_sign_ins(&mut self, servers: &Backends) -> Result<(), BenchError> {
@@ -171,5 +198,27 @@ impl Run<'_> {
         }
         one.stop()?;
         other.stop()
+    }
+}
+
+/// Checks of tokens at a steady rate on two nodes, and logouts of other tokens.
+struct ChecksAndLogouts<'a> {
+    checks: Load,
+    logouts: Load,
+    nodes: [&'a Server; 2],
+}
+
+impl<'a> ChecksAndLogouts<'a> {
+    fn new(checks: &Arc<Requests>, logouts: &Arc<Requests>, nodes: [&'a Server; 2]) -> Self {
+        Self { checks: Load::new(Arc::clone(checks)), logouts: Load::new(Arc::clone(logouts)), nodes }
+    }
+
+    /// A round of checks. Its CPU time includes that of the logouts.
+    async fn round(&self, length: Duration) -> Result<Round, BenchError> {
+        let (checks, _) = tokio::try_join!(
+            self.checks.paced_round(&self.nodes, COST_RATE, length),
+            self.logouts.paced_round(&self.nodes, LOGOUT_RATE, length),
+        )?;
+        Ok(checks)
     }
 }
