@@ -5,7 +5,7 @@
 //!
 //! Written here instead of using sqlx or an ORM: a transaction is a function that runs on the one writer thread of SQLite,
 //! where a group of them shares a commit, or on a connection to PostgreSQL. It may run more than once: on SQLite after another of its group
-//! failed, on PostgreSQL after a conflict.
+//! failed, on PostgreSQL after a conflict or on another connection.
 
 use super::postgres::PostgresConnection;
 use super::row_reader::{RowReader, all_rows, first_row};

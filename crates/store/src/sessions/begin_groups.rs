@@ -35,8 +35,14 @@ type SignInGroup = Batch<Arc<PendingSession>, GroupOutcome>;
 pub(crate) struct PendingSession {
     new_session: NewSession,
     since: Instant,
-    /// Whether an attempt of this request found that an earlier request had begun it. The next attempt finds the same then.
-    had_begun: AtomicBool,
+    attempts: Attempts,
+}
+
+/// The attempts of one request to begin its session.
+#[derive(Debug, Default)]
+struct Attempts {
+    /// Whether the last one began it. If it is unknown whether that was committed, the next one may find the session.
+    has_begun: AtomicBool,
 }
 
 /// What a group came to for one of its members.
@@ -72,26 +78,23 @@ impl PendingSession {
         (key.corp(), key.id())
     }
 
-    /// The outcome for the request, from that of an attempt.
-    fn outcome(&self, outcome: BeginOutcome, is_repeated: bool) -> BeginOutcome {
-        if outcome != BeginOutcome::AlreadyBegun {
-            // An attempt that found it may have been rolled back together with what it found.
-            self.had_begun.store(false, Ordering::Relaxed);
-            return outcome;
-        }
-        if is_repeated && !self.had_begun.load(Ordering::Relaxed) {
-            // The first attempt of this request began it.
-            return BeginOutcome::Begun;
-        }
-        self.had_begun.store(true, Ordering::Relaxed);
-        BeginOutcome::AlreadyBegun
-    }
-
     /// Begins this session alone.
     fn begin(&self, tx: &mut Tx<'_>, is_repeated: bool) -> Result<BeginOutcome> {
         let outcome = begin_all(tx, &[&self.new_session])?.into_iter().next();
         let outcome = outcome.ok_or_else(|| StoreError::unavailable(&"the session was not begun"))?;
-        Ok(self.outcome(outcome, is_repeated))
+        Ok(self.attempts.outcome(outcome, is_repeated))
+    }
+}
+
+impl Attempts {
+    /// The outcome for the request, from that of an attempt.
+    fn outcome(&self, outcome: BeginOutcome, is_repeated: bool) -> BeginOutcome {
+        if outcome == BeginOutcome::AlreadyBegun && is_repeated && self.has_begun.load(Ordering::Relaxed) {
+            return BeginOutcome::Begun;
+        }
+        let begins = matches!(outcome, BeginOutcome::Begun | BeginOutcome::BegunWithNotice);
+        self.has_begun.store(begins, Ordering::Relaxed);
+        outcome
     }
 }
 
@@ -100,8 +103,8 @@ impl Store {
     /// logs nothing: so a sign-in may be retried when it is unknown whether it was committed.
     pub async fn begin_session(&self, new_session: NewSession) -> Result<BeginOutcome> {
         let is_grouped = new_session.can_share_transaction();
-        let (since, had_begun) = (Instant::now(), AtomicBool::new(false));
-        let pending = Arc::new(PendingSession { new_session, since, had_begun });
+        let pending = PendingSession { new_session, since: Instant::now(), attempts: Attempts::default() };
+        let pending = Arc::new(pending);
         if is_grouped { self.begin_in_group(pending).await } else { self.begin_alone(pending).await }
     }
 
@@ -141,7 +144,11 @@ async fn begin_group(database: &Database, group: Arc<SignInGroup>) -> Result<Vec
     let work = move |tx: &mut Tx<'_>| {
         let (_, members) = members(shared.requests());
         let begun = begin_all(tx, &members.iter().map(|member| &member.new_session).collect::<Vec<_>>())?;
-        Ok(members.iter().zip(begun).map(|(member, outcome)| member.outcome(outcome, false)).collect::<Vec<_>>())
+        Ok(members
+            .iter()
+            .zip(begun)
+            .map(|(member, outcome)| member.attempts.outcome(outcome, false))
+            .collect::<Vec<_>>())
     };
     let written = database.write_group(group.since(), work).await;
     let group = match (group.taken(), &written) {
@@ -182,7 +189,26 @@ fn members(group: Vec<Arc<PendingSession>>) -> (Vec<usize>, Vec<Arc<PendingSessi
 
 #[cfg(test)]
 mod tests {
+    use super::BeginOutcome::{AlreadyBegun, Begun};
     use super::*;
+
+    #[test]
+    fn a_session_that_an_attempt_finds_counts_as_begun_if_the_attempt_before_may_have_begun_it() {
+        // The outcome of each attempt, whether the one before may have been committed, and the outcome for the request.
+        let sequences: [&[(BeginOutcome, bool, BeginOutcome)]; 4] = [
+            &[(Begun, false, Begun), (AlreadyBegun, true, Begun), (AlreadyBegun, true, Begun)],
+            &[(AlreadyBegun, false, AlreadyBegun), (AlreadyBegun, true, AlreadyBegun)],
+            // The first was rolled back together with the session that it found.
+            &[(AlreadyBegun, false, AlreadyBegun), (Begun, false, Begun), (AlreadyBegun, true, Begun)],
+            &[(Begun, false, Begun), (AlreadyBegun, false, AlreadyBegun)],
+        ];
+        for sequence in sequences {
+            let attempts = Attempts::default();
+            for (outcome, is_repeated, expected) in sequence {
+                assert_eq!(attempts.outcome(*outcome, *is_repeated), *expected, "{sequence:?}");
+            }
+        }
+    }
 
     #[test]
     fn after_a_failed_group_those_try_again_who_have_the_time() {
