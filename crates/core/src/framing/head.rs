@@ -171,8 +171,8 @@ fn is_value(value: &[u8]) -> bool {
 }
 
 /// Whether one of eight bytes is below the space, or the delete character. Subtracting `n` from every byte sets the highest bit of those
-/// below `n`; those that had it set before do not count. A borrow comes only from a byte that is itself below `n`, so the answer for the
-/// whole word is exact.
+/// below `n`; those that had it set before do not count. A chain of borrows begins with a byte below `n`, so the answer for the whole word
+/// is exact.
 const fn has_control_character(word: u64) -> bool {
     const EACH: u64 = u64::MAX / 0xff;
     let delete = word ^ (EACH * 0x7f);

@@ -14,7 +14,7 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 #[derive(Debug)]
 pub(super) struct RequestIds {
     seed: u32,
-    /// The next number of a thread, in a block that only the threads of this copy use.
+    /// The next number of each copy, in a block that it has to itself.
     next: Striped<AtomicU64>,
     /// The first number of the next block.
     next_block: AtomicU64,
@@ -23,8 +23,8 @@ pub(super) struct RequestIds {
 /// The number of hexadecimal digits of a reference.
 const REFERENCE_DIGITS: usize = 8;
 
-/// How many consecutive numbers a thread takes at once. One counter for all threads would cost each request a transfer between
-/// processors.
+/// How many consecutive numbers a copy takes at once. One counter for all threads would travel between the processors with every request.
+/// All numbers up to the highest are in use, apart from the last block of each copy, so references repeat as late as possible.
 const BLOCK: u64 = 1_024;
 
 /// Odd, so that numbers below four billion have different references.
@@ -73,7 +73,7 @@ impl RequestIds {
         loop {
             let is_used_up = current.is_multiple_of(BLOCK);
             let number = if is_used_up { self.next_block.fetch_add(BLOCK, Ordering::Relaxed) } else { current };
-            match next.compare_exchange_weak(current, number + 1, Ordering::Relaxed, Ordering::Relaxed) {
+            match next.compare_exchange(current, number + 1, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return number,
                 // Another thread with the same copy was faster. A block that was taken in vain leaves a gap.
                 Err(changed) => current = changed,
@@ -100,6 +100,7 @@ pub(super) fn header(id: String) -> HeaderValue {
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use std::collections::HashSet;
+    use std::sync::Barrier;
 
     use super::*;
 
@@ -107,9 +108,12 @@ mod tests {
     fn no_two_requests_have_the_same_id_or_reference() {
         // More threads than copies, and more requests than a block has numbers.
         const THREADS: usize = 16;
-        const REQUESTS: usize = 3_000;
-        let ids = RequestIds::with_seed(7);
-        let give = || (0..REQUESTS).map(|_| ids.next_id()).collect::<Vec<_>>();
+        const REQUESTS: usize = 20_000;
+        let (ids, start) = (RequestIds::with_seed(7), Barrier::new(THREADS));
+        let give = || {
+            start.wait();
+            (0..REQUESTS).map(|_| ids.next_id()).collect::<Vec<_>>()
+        };
         let given = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(give)).collect();
             threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
