@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{DRAWS, FILL, Run, SMALL_CACHE, cached_sessions, version};
 use crate::backends::{Backends, SharedBackend};
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, median_of};
 use crate::error::BenchError;
 use crate::load::Load;
 use crate::plan::{MISS_RATIO, SESSIONS_EACH, SHARED_RATIO, SHARED_SIGN_IN_RATIO, SIGN_IN_EMPLOYEES, TWO_NODES_COST};
@@ -19,8 +19,11 @@ use crate::stats::Round;
 /// The rate at which the cost of a request is compared, in requests per second: less than half of what the nodes can answer.
 const COST_RATE: u32 = 30_000;
 
-/// The rate of the logouts meanwhile: many more than the day of a help desk has, few enough for all rounds to have their own sessions.
+/// The rate of logouts during these requests: far more than a help desk has, and few enough that no session is ended twice.
 const LOGOUT_RATE: u32 = 200;
+
+/// The share of a rate that has to be reached for a round to count.
+const LEAST_PACE: f64 = 0.9;
 
 /// The number of times that every session is sent to a node before the node counts as unable to cache them.
 const MAX_FILLS: usize = 3;
@@ -131,7 +134,7 @@ impl Run<'_> {
     }
 
     /// Compares the CPU time of a request on two nodes of one service with that on two nodes that share nothing: there are as many
-    /// processes on the cores, and each gets as many requests. Logouts on both sides go on meanwhile; only nodes of one service have to tell
+    /// nodes on the cores, and each gets as many requests. Meanwhile there are logouts on both sides; only nodes of one service have to tell
     /// each other about them.
     async fn cost_of_sharing(
         &mut self,
@@ -140,8 +143,8 @@ impl Run<'_> {
         nodes: [&Server; 2],
         tokens: &WordList,
     ) -> Result<(), BenchError> {
-        let (first, first_redis) = self.separate_node(servers, "sessions_apart", layout, tokens).await?;
-        let (second, second_redis) = self.separate_node(servers, "sessions_apart_too", layout, tokens).await?;
+        let (first, first_redis) = self.separate_node(servers, "separate_1", layout, tokens).await?;
+        let (second, second_redis) = self.separate_node(servers, "separate_2", layout, tokens).await?;
         // The logouts that are timed afterwards use the first tokens.
         let (checked, ended) = tokens.split_at(tokens.len() - tokens.len() / 5);
         let checks = Arc::new(Requests::verify(checked.drawn(DRAWS)));
@@ -150,13 +153,17 @@ impl Run<'_> {
             ChecksAndLogouts::new(&checks, &logouts, nodes),
             ChecksAndLogouts::new(&checks, &logouts, [&first, &second]),
         );
-        let name = "CPU each of verify beside logouts, two nodes of one service, paced";
+        let name = "CPU each of verify during logouts, two nodes of one service, paced";
         let comparison = Comparison::new(name.into(), "two nodes that share nothing", None);
         let (plan, progress) = (self.plan, &self.progress);
         let comparison = comparison
             .run(plan, progress, async || ours.round(plan.round).await, async || theirs.round(plan.round).await)
             .await?;
         self.report.cost_ratio(name, &comparison, Some(TWO_NODES_COST));
+        let [ours, theirs] = [&comparison.ours, &comparison.theirs].map(|rounds| median_of(rounds, |round| round.cpu));
+        let more = (ours - theirs) * f64::from(COST_RATE) / f64::from(LOGOUT_RATE);
+        let name = "of that, for each logout that the other node has to learn of";
+        self.report.figure(name, "–", &format!("{:.0} µs", more * 1e6), None);
         first.stop()?;
         second.stop()?;
         drop((first_redis, second_redis));
@@ -215,10 +222,15 @@ impl<'a> ChecksAndLogouts<'a> {
 
     /// A round of checks. Its CPU time includes that of the logouts.
     async fn round(&self, length: Duration) -> Result<Round, BenchError> {
-        let (checks, _) = tokio::try_join!(
+        let (checks, logouts) = tokio::try_join!(
             self.checks.paced_round(&self.nodes, COST_RATE, length),
             self.logouts.paced_round(&self.nodes, LOGOUT_RATE, length),
         )?;
+        for (round, rate) in [(&checks, COST_RATE), (&logouts, LOGOUT_RATE)] {
+            if round.rate < f64::from(rate) * LEAST_PACE {
+                return Err(format!("{:.0} instead of {rate} requests a second", round.rate).into());
+            }
+        }
         Ok(checks)
     }
 }
