@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
-use tokio::time::{interval_at, sleep};
+use tokio::time::{sleep, sleep_until};
 
 use crate::connection::{Connection, HttpResponse};
 use crate::error::BenchError;
@@ -152,17 +152,16 @@ async fn paced_client(
     end: Instant,
 ) -> Result<ClientStats, BenchError> {
     let (mut request, mut tally) = (Vec::with_capacity(1024), ClientStats::default());
-    let mut ticks = interval_at(tokio::time::Instant::from_std(now()) + first, pause);
-    loop {
-        ticks.tick().await;
-        let sent = now();
-        if sent >= end {
-            return Ok(tally);
-        }
+    let mut due = now() + first;
+    while due < end {
+        sleep_until(due.into()).await;
         load.requests.write(load.used.fetch_add(1, Ordering::Relaxed) % load.requests.len().max(1), &mut request);
+        let sent = now();
         let answer = connection.exchange(&request).await?;
         tally.count(&load, answer, sent.elapsed());
+        due += pause;
     }
+    Ok(tally)
 }
 
 impl ClientStats {
