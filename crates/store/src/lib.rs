@@ -48,7 +48,9 @@ use tokio::task::JoinSet;
 
 use crate::cache::{Cache, Freshness};
 use crate::database::Database;
-use crate::sessions::{LastUseBuffer, SESSION_READS, SIGN_IN_GROUPS, SessionReads, SignInGroups};
+use crate::sessions::{
+    LastUseBuffer, POSTGRES_SESSION_READS, SIGN_IN_GROUPS, SQLITE_SESSION_READS, SessionReads, SignInGroups,
+};
 use crate::statistics::StatisticsBuffer;
 
 pub use access_rules::{AccessRules, ServiceKey};
@@ -129,16 +131,16 @@ impl Store {
         now: Timestamp,
         key: Option<ChainKeys>,
     ) -> Result<Self, OpenError> {
-        let freshness = match location {
-            Location::Embedded(_) => Freshness::permanent(),
-            Location::Postgres(_) => Freshness::expired(),
+        let (freshness, session_reads) = match location {
+            Location::Embedded(_) => (Freshness::permanent(), SQLITE_SESSION_READS),
+            Location::Postgres(_) => (Freshness::expired(), POSTGRES_SESSION_READS),
         };
         let cache = Arc::new(Cache::new(cache_entries, freshness));
         let database = Database::open(location, mode, Arc::clone(&cache), now, key).await?;
         Ok(Self {
             database: Arc::new(database),
             cache,
-            session_reads: Arc::new(SessionReads::new(SESSION_READS)),
+            session_reads: Arc::new(SessionReads::new(session_reads)),
             sign_in_groups: Arc::new(SignInGroups::new(SIGN_IN_GROUPS)),
             last_uses: Arc::default(),
             statistics: Arc::default(),

@@ -26,7 +26,7 @@ pub(crate) use list::SessionWalk;
 pub use list::{ListedSession, SessionFilter, SessionPage};
 pub use lockout_preview::RoleLockout;
 pub use lookup::SessionLookup;
-pub(crate) use lookup::{SESSION_READS, SessionReads};
+pub(crate) use lookup::{POSTGRES_SESSION_READS, SQLITE_SESSION_READS, SessionReads};
 pub(crate) use network::NETWORK_RETENTION;
 pub use new_session::{NewSession, Precondition, SignInNetwork};
 pub(crate) use plans::{list_statement, statements};
