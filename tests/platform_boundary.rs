@@ -43,17 +43,17 @@ const INTEGERS: [&str; 8] = ["", "u8", "u16", "u32", "u64", "i32", "i64", "usize
 
 /// Whether this source makes the clients, and so knows which there are.
 fn makes_clients(path: &str) -> bool {
-    path == "crates/deskpass/src/app/platform.rs" || path.starts_with("crates/deskpass/src/app/platform/")
+    path == "crates/service/src/app/platform.rs" || path.starts_with("crates/service/src/app/platform/")
 }
 
 /// Whether this line may name platforms.
 fn may_name(path: &str, line: &str) -> bool {
     match path {
         // The names themselves; and browsers, by which people recognise their devices.
-        "crates/platform/src/kind.rs" | "crates/deskpass/src/http/request/user_agent.rs" => true,
+        "crates/platform/src/kind.rs" | "crates/service/src/http/request/user_agent.rs" => true,
         "web/assets/desk-words.js" => line.starts_with("  program_"),
         // The documentation of a setting says what it is called in each platform's console.
-        path if path.starts_with("crates/deskpass/src/config/settings") => line.trim_start().starts_with("///"),
+        path if path.starts_with("crates/service/src/config/settings") => line.trim_start().starts_with("///"),
         path => makes_clients(path),
     }
 }
@@ -151,8 +151,8 @@ fn only_the_crates_of_the_platforms_know_a_platform() {
 #[test]
 fn what_a_source_knows_of_a_platform_is_noticed() {
     let codes = BTreeSet::from(["40001".to_owned()]);
-    let (source, settings) = ("crates/auth/src/a.rs", "crates/deskpass/src/config/settings/platform.rs");
-    let (factory, words) = ("crates/deskpass/src/app/platform/clients.rs", "web/assets/desk-words.js");
+    let (source, settings) = ("crates/auth/src/a.rs", "crates/service/src/config/settings/platform.rs");
+    let (factory, words) = ("crates/service/src/app/platform/clients.rs", "web/assets/desk-words.js");
     for (path, line, found) in [
         (source, "let api = \"https://api.dingtalk.com/\";", "dingtalk.com"),
         (source, "query.get(\"authCode\")", "authCode"),
@@ -184,16 +184,16 @@ fn what_a_source_knows_of_a_platform_is_noticed() {
 /// What a new platform touches besides its own crate and its simulator: the enum itself (`crates/platform/src/kind.rs`), the settings,
 /// and these. Everything else asks the client.
 const KNOWS_KINDS: [&str; 10] = [
-    "crates/deskpass/src/app/installation.rs",
-    "crates/deskpass/src/app/platform.rs",
-    "crates/deskpass/src/app/platform/addresses.rs",
-    "crates/deskpass/src/app/platform/verify_file.rs",
-    "crates/deskpass/src/cli/doctor/events.rs",
-    "crates/deskpass/src/config/event_rules.rs",
-    "crates/deskpass/src/config/platform_keys.rs",
-    "crates/deskpass/src/config/rules.rs",
-    "crates/deskpass/src/config/simulated.rs",
-    "crates/deskpass/src/site/platform.rs",
+    "crates/service/src/app/installation.rs",
+    "crates/service/src/app/platform.rs",
+    "crates/service/src/app/platform/addresses.rs",
+    "crates/service/src/app/platform/verify_file.rs",
+    "crates/service/src/cli/doctor/events.rs",
+    "crates/service/src/config/event_rules.rs",
+    "crates/service/src/config/platform_keys.rs",
+    "crates/service/src/config/rules.rs",
+    "crates/service/src/config/simulated.rs",
+    "crates/service/src/site/platform.rs",
 ];
 
 #[test]

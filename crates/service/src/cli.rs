@@ -52,7 +52,7 @@ use platform_kind::platform_kind;
 
 /// Sign-in service for an IT help desk.
 #[derive(Debug, Parser)]
-#[command(version = crate::VERSION, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "deskpass", version = crate::VERSION, arg_required_else_help = true, max_term_width = 100)]
 #[command(
     after_help = "Examples:\n  deskpass serve --dev    try it with seeded users and embedded data\n  deskpass doctor         find out why users cannot sign in"
 )]

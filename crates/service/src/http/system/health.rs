@@ -43,7 +43,7 @@ pub(crate) struct Build {
 /// Returns the running version.
 pub(crate) async fn version() -> Reply<Build> {
     Reply(Build {
-        name: env!("CARGO_PKG_NAME"),
+        name: "deskpass",
         version: env!("CARGO_PKG_VERSION"),
         commit: env!("BUILD_COMMIT"),
         built_at: env!("BUILD_TIME"),
