@@ -207,8 +207,9 @@ impl Plan {
     pub(crate) fn full() -> Self {
         Self {
             quick: false,
-            rounds: 9,
-            round: Duration::from_secs(2),
+            // Short rounds: where other load comes and goes within seconds, both sides of a round meet the same.
+            rounds: 19,
+            round: Duration::from_secs(1),
             small: Size { sessions: 100_000, ratio: 1.0 },
             large: Size { sessions: 1_000_000, ratio: 0.80 },
             stored: 10_000_000,
