@@ -207,9 +207,9 @@ impl Plan {
     pub(crate) fn full() -> Self {
         Self {
             quick: false,
-            // Short rounds: where other load comes and goes within seconds, both sides of a round meet the same.
-            rounds: 19,
-            round: Duration::from_secs(1),
+            // Not shorter: at its end, a round waits for the last responses of its connections.
+            rounds: 13,
+            round: Duration::from_secs(2),
             small: Size { sessions: 100_000, ratio: 1.0 },
             large: Size { sessions: 1_000_000, ratio: 0.80 },
             stored: 10_000_000,
