@@ -1,7 +1,9 @@
 //! A comparison of two sides, measured in alternation, so that other load on the machine affects both equally.
 
+use std::time::Duration;
+
 use crate::error::BenchError;
-use crate::plan::Plan;
+use crate::plan::Rounds;
 use crate::progress::Progress;
 use crate::stats::{Round, median};
 
@@ -22,21 +24,21 @@ impl Comparison {
         Self { name, baseline, target, ours: Vec::new(), theirs: Vec::new() }
     }
 
-    /// Measures both sides in alternation.
+    /// Measures both sides in alternation. Each is passed the length of a round.
     pub(crate) async fn run(
         mut self,
-        plan: &Plan,
+        rounds: Rounds,
         progress: &Progress,
-        mut ours: impl AsyncFnMut() -> Result<Round, BenchError>,
-        mut theirs: impl AsyncFnMut() -> Result<Round, BenchError>,
+        mut ours: impl AsyncFnMut(Duration) -> Result<Round, BenchError>,
+        mut theirs: impl AsyncFnMut(Duration) -> Result<Round, BenchError>,
     ) -> Result<Self, BenchError> {
         progress.step(format_args!("{} (beside it: {})", self.name, self.baseline));
-        for round in 0..=plan.rounds {
-            let (our, their) = (ours().await?, theirs().await?);
+        for round in 0..=rounds.count {
+            let (our, their) = (ours(rounds.length).await?, theirs(rounds.length).await?);
             // The first round is a warm-up.
             if round > 0 {
                 self.add(our, their);
-                progress.at("round", round, plan.rounds);
+                progress.at("round", round, rounds.count);
             }
         }
         Ok(self)

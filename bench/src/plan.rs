@@ -69,13 +69,21 @@ impl Group {
     }
 }
 
+/// Rounds of each side of a comparison, after one warm-up round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rounds {
+    pub(crate) count: usize,
+    pub(crate) length: Duration,
+}
+
 /// The amount of work to measure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) quick: bool,
-    /// Rounds of each side, after one warm-up round.
-    pub(crate) rounds: usize,
-    pub(crate) round: Duration,
+    /// Rounds of responses that take a few milliseconds at most. They are short, so that both sides meet the same other load on the machine.
+    pub(crate) short: Rounds,
+    /// Rounds of other responses: at its end, a round waits for the last response of each connection.
+    pub(crate) long: Rounds,
     pub(crate) small: Size,
     pub(crate) large: Size,
     /// Live sessions of which a tenth fits into memory.
@@ -207,9 +215,8 @@ impl Plan {
     pub(crate) fn full() -> Self {
         Self {
             quick: false,
-            // Not shorter: at its end, a round waits for the last responses of its connections.
-            rounds: 13,
-            round: Duration::from_secs(2),
+            short: Rounds { count: 41, length: Duration::from_millis(500) },
+            long: Rounds { count: 13, length: Duration::from_secs(2) },
             small: Size { sessions: 100_000, ratio: 1.0 },
             large: Size { sessions: 1_000_000, ratio: 0.80 },
             stored: 10_000_000,
@@ -250,8 +257,8 @@ impl Plan {
         let full = Self::full();
         Self {
             quick: true,
-            rounds: 3,
-            round: Duration::from_millis(500),
+            short: Rounds { count: 3, length: Duration::from_millis(500) },
+            long: Rounds { count: 3, length: Duration::from_millis(500) },
             small: Size { sessions: 2_000, ..full.small },
             large: Size { sessions: 20_000, ..full.large },
             scans: 100,

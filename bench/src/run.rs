@@ -37,7 +37,7 @@ use crate::sqlite_baseline::SqliteBaseline;
 use crate::stats::{float, median, now};
 use crate::workspace::Workspace;
 
-/// The number of random draws made in advance: more than the rounds consume.
+/// The number of random draws made in advance. After the last, the load starts over.
 const DRAWS: usize = 1 << 20;
 
 const FILL: &str = "verify every session once, so that the cache has seen it";
@@ -212,9 +212,10 @@ impl Run<'_> {
         theirs: &[&Server],
         requests: Arc<Requests>,
     ) -> Result<Comparison, BenchError> {
-        let (our, their, length) = (Load::new(Arc::clone(&requests)), Load::new(requests), self.plan.round);
-        let (ours, theirs) = (async || our.round(ours, length).await, async || their.round(theirs, length).await);
-        comparison.run(self.plan, &self.progress, ours, theirs).await
+        let (our, their) = (Load::new(Arc::clone(&requests)), Load::new(requests));
+        let (ours, theirs) =
+            (async |length| our.round(ours, length).await, async |length| their.round(theirs, length).await);
+        comparison.run(self.plan.short, &self.progress, ours, theirs).await
     }
 
     async fn sign_ins(&mut self) -> Result<(), BenchError> {
@@ -224,10 +225,10 @@ impl Run<'_> {
         let server = Server::deskpass(&self.workspace, &ours.directory)?;
         let load = Load::new(Arc::new(Requests::bind(seed::employees(SIGN_IN_EMPLOYEES).drawn(DRAWS))));
         let mut commits = SqliteBaseline::open(&theirs.directory)?;
-        let (plan, comparison) =
-            (self.plan, Comparison::new("sign-ins (bind)".into(), "SQLite alone", Some(SIGN_IN_RATIO)));
-        let (ours, theirs) = (async || load.round(&[&server], plan.round).await, async || commits.round(plan.round));
-        self.report.add_comparison(comparison.run(plan, &self.progress, ours, theirs).await?);
+        let comparison = Comparison::new("sign-ins (bind)".into(), "SQLite alone", Some(SIGN_IN_RATIO));
+        let (ours, theirs) =
+            (async |length| load.round(&[&server], length).await, async |length| commits.round(length));
+        self.report.add_comparison(comparison.run(self.plan.long, &self.progress, ours, theirs).await?);
         server.stop()
     }
 }

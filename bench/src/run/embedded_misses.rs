@@ -29,11 +29,11 @@ impl Run<'_> {
         let comparison = self.against(comparison, &server, &bare, Arc::clone(&requests)).await?;
         self.report.add_comparison(comparison);
         bare.stop()?;
-        let (load, plan) = (Load::new(requests), self.plan);
+        let load = Load::new(requests);
         let mut alone = SqliteLookUps::open(&store.directory, Digests::of(&store.tokens)?)?;
         let comparison = Comparison::new(format!("{name}, beside SQLite"), "SQLite alone, without HTTP", None);
-        let (ours, theirs) = (async || load.round(&[&server], plan.round).await, async || alone.round(plan.round));
-        self.report.add_comparison(comparison.run(plan, &self.progress, ours, theirs).await?);
+        let (ours, theirs) = (async |length| load.round(&[&server], length).await, async |length| alone.round(length));
+        self.report.add_comparison(comparison.run(self.plan.short, &self.progress, ours, theirs).await?);
         server.stop()
     }
 }

@@ -81,13 +81,13 @@ impl Run<'_> {
     ) -> Result<(), BenchError> {
         let (plan, signing) = (self.plan, SigningBaseline::make()?);
         let comparison = Comparison::new("code → tokens".into(), "RS256 signing alone", None);
-        let ours = async || {
+        let ours = async |_| {
             // A code can be redeemed once, so that each round needs new ones. Requesting them is not measured.
             let codes = codes(server, client, sessions, plan).await?;
             Load::new(Arc::new(client.redeem(codes))).once(server).await
         };
-        let theirs = async || signing.round(plan.round);
-        let comparison = comparison.run(plan, &self.progress, ours, theirs).await?;
+        let theirs = async |length| signing.round(length);
+        let comparison = comparison.run(plan.long, &self.progress, ours, theirs).await?;
         let ours = comparison.ours.clone();
         self.report.add_comparison(comparison);
         self.report.per_core("code → tokens of one core", &ours);

@@ -85,10 +85,12 @@ impl Run<'_> {
         let work = Work::LookUps(Arc::new(Digests::of(tokens)?));
         let mut alone = PostgresBaseline::open(backend, NODE_CONNECTIONS, work).await?;
         let name = format!("verify, {} live sessions, every one a miss", grouped(tokens.len()));
-        let (plan, comparison) = (self.plan, Comparison::new(name, "PostgreSQL alone", Some(MISS_RATIO)));
-        let (ours, theirs) =
-            (async || load.round(&[&node], plan.round).await, async || alone.round(plan.round, NODE_CONNECTIONS).await);
-        self.report.add_comparison(comparison.run(plan, &self.progress, ours, theirs).await?);
+        let comparison = Comparison::new(name, "PostgreSQL alone", Some(MISS_RATIO));
+        let (ours, theirs) = (
+            async |length| load.round(&[&node], length).await,
+            async |length| alone.round(length, NODE_CONNECTIONS).await,
+        );
+        self.report.add_comparison(comparison.run(self.plan.short, &self.progress, ours, theirs).await?);
         node.stop()
     }
 
@@ -121,13 +123,13 @@ impl Run<'_> {
     /// Compares the CPU time of a request on two nodes with that on one, at the same rate.
     async fn two_nodes_cost(&mut self, one: &Server, other: &Server, tokens: &WordList) -> Result<(), BenchError> {
         let requests = Arc::new(Requests::verify(tokens.drawn(DRAWS)));
-        let (two, alone, plan) = (Load::new(Arc::clone(&requests)), Load::new(requests), self.plan);
+        let (two, alone) = (Load::new(Arc::clone(&requests)), Load::new(requests));
         let comparison = Comparison::new("verify, two nodes, paced".into(), "one node", None);
         let (ours, theirs) = (
-            async || two.paced_round(&[one, other], COST_RATE, plan.round).await,
-            async || alone.paced_round(&[one], COST_RATE, plan.round).await,
+            async |length| two.paced_round(&[one, other], COST_RATE, length).await,
+            async |length| alone.paced_round(&[one], COST_RATE, length).await,
         );
-        let comparison = comparison.run(plan, &self.progress, ours, theirs).await?;
+        let comparison = comparison.run(self.plan.long, &self.progress, ours, theirs).await?;
         self.report.cost_ratio("CPU each of verify, two nodes, paced", &comparison, None);
         self.report.add_comparison(comparison);
         Ok(())
@@ -155,10 +157,8 @@ impl Run<'_> {
         );
         let name = "CPU each of verify during logouts, two nodes of one service, paced";
         let comparison = Comparison::new(name.into(), "two nodes that share nothing", None);
-        let (plan, progress) = (self.plan, &self.progress);
-        let comparison = comparison
-            .run(plan, progress, async || ours.round(plan.round).await, async || theirs.round(plan.round).await)
-            .await?;
+        let (ours, theirs) = (async |length| ours.round(length).await, async |length| theirs.round(length).await);
+        let comparison = comparison.run(self.plan.long, &self.progress, ours, theirs).await?;
         self.report.cost_ratio(name, &comparison, Some(TWO_NODES_COST));
         let [ours, theirs] = [&comparison.ours, &comparison.theirs].map(|rounds| median_of(rounds, |round| round.cpu));
         let more = (ours - theirs) * f64::from(COST_RATE) / f64::from(LOGOUT_RATE);
@@ -195,13 +195,13 @@ impl Run<'_> {
         let mut alone = PostgresBaseline::open(&apart, NODE_CONNECTIONS * 2, Work::SignIns).await?;
         for (name, nodes) in [("one node", vec![&one]), ("two nodes", vec![&one, &other])] {
             let load = Load::new(Arc::new(Requests::bind(seed::employees(SIGN_IN_EMPLOYEES).drawn(DRAWS))));
-            let (plan, name) = (self.plan, format!("sign-ins (bind), {name}"));
+            let name = format!("sign-ins (bind), {name}");
             let comparison = Comparison::new(name, "PostgreSQL alone", Some(SHARED_SIGN_IN_RATIO));
             let (ours, theirs) = (
-                async || load.round(&nodes, plan.round).await,
-                async || alone.round(plan.round, NODE_CONNECTIONS * nodes.len()).await,
+                async |length| load.round(&nodes, length).await,
+                async |length| alone.round(length, NODE_CONNECTIONS * nodes.len()).await,
             );
-            self.report.add_comparison(comparison.run(plan, &self.progress, ours, theirs).await?);
+            self.report.add_comparison(comparison.run(self.plan.long, &self.progress, ours, theirs).await?);
         }
         one.stop()?;
         other.stop()

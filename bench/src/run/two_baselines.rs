@@ -7,6 +7,7 @@ use crate::bare_handler::ResponseTemplates;
 use crate::comparison::Comparison;
 use crate::error::BenchError;
 use crate::load::Load;
+use crate::plan::Rounds;
 use crate::progress::grouped;
 use crate::requests::{Requests, WordList};
 use crate::server::Server;
@@ -52,10 +53,10 @@ impl Run<'_> {
         [axum, hyper]: [&Server; 2],
         requests: &Arc<Requests>,
     ) -> Result<[Comparison; 2], BenchError> {
-        let (rounds, length) = (self.plan.rounds, self.plan.round);
+        let Rounds { count, length } = self.plan.short;
         let [our_load, first_load, second_load] = [(); 3].map(|()| Load::new(Arc::clone(requests)));
         self.progress.step(format_args!("{} (beside it: {}, {})", first.name, first.baseline, second.baseline));
-        for round in 0..=rounds {
+        for round in 0..=count {
             let our = our_load.round(&[server], length).await?;
             let with_axum = first_load.round(&[axum], length).await?;
             let with_hyper = second_load.round(&[hyper], length).await?;
@@ -63,7 +64,7 @@ impl Run<'_> {
             if round > 0 {
                 first.add(our, with_axum);
                 second.add(our, with_hyper);
-                self.progress.at("round", round, rounds);
+                self.progress.at("round", round, count);
             }
         }
         Ok([first, second])
