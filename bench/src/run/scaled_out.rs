@@ -161,7 +161,7 @@ impl Run<'_> {
         let comparison = comparison.run(self.plan.long, &self.progress, ours, theirs).await?;
         self.report.cost_ratio(name, &comparison, Some(TWO_NODES_COST));
         let [ours, theirs] = [&comparison.ours, &comparison.theirs].map(|rounds| median_of(rounds, |round| round.cpu));
-        let more = (ours - theirs).max(0.0) * f64::from(COST_RATE) / f64::from(LOGOUT_RATE);
+        let more = (ours - theirs) * f64::from(COST_RATE) / f64::from(LOGOUT_RATE);
         let name = "of that, for each logout that the other node has to learn of";
         self.report.figure(name, "–", &format!("{:.0} µs", more * 1e6), None);
         first.stop()?;
