@@ -9,7 +9,8 @@ use deskpass_store::{Agent, AttemptKind, NoticeSubject, PartialSessionRecord};
 
 use crate::attempts::CountedAttempt;
 use crate::audit::Attempt;
-use crate::password_hasher::{HashSlot, Priority};
+use crate::hash_queue::Priority;
+use crate::password_hasher::HashSlot;
 use crate::platform_user::PlatformUser;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, FunnelStep, PasswordPolicy, Refusal, SignedIn, TokenHolder};

@@ -9,7 +9,8 @@ use deskpass_core::oidc::SigningAlgorithm;
 use deskpass_core::{Digest, EmployeeKey, EncryptionKeys, Entropy, KeyBytes, RecoveryCode, TotpSecret, key_id};
 use deskpass_store::{KnownKeys, Seal};
 
-use crate::password_hasher::{HashQueueState, HashSlot, PasswordHasher, Priority};
+use crate::hash_queue::{HashQueueState, Priority};
+use crate::password_hasher::{HashSlot, PasswordHasher};
 use crate::password_keys::PasswordKeys;
 use crate::{Error, InternalError, Refusal};
 

@@ -15,6 +15,7 @@ mod dev;
 mod device_owner;
 mod error;
 mod error_code;
+mod hash_queue;
 mod key_check;
 mod known_browser;
 mod limit;
@@ -65,6 +66,7 @@ pub use credential_vault::CredentialVault;
 pub use dev::{DEV_USERS, DevUser};
 pub use error::{Error, InternalError};
 pub use error_code::ErrorCode;
+pub use hash_queue::HashQueueState;
 pub use key_check::KeyVerdict;
 pub use link_opener::LinkOpener;
 pub use logged_references::LoggedReferences;
@@ -82,7 +84,6 @@ pub use oidc::{
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use partial_or_full::{PartialOrFull, PartialTokenHolder};
 pub use password::PasswordChange;
-pub use password_hasher::HashQueueState;
 pub use people::{
     EventError, ROLE_LIFETIMES, RuleEffect, SyncOptions, SyncProgress, SyncReport, SyncStep, UpdatedPerson,
 };

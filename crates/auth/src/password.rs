@@ -7,7 +7,8 @@ use deskpass_store::{Agent, AuditEvent, ChangeAuthor, NewPassword, NoticeSubject
 
 use crate::attempts::CountedAttempt;
 use crate::audit::Attempt;
-use crate::password_hasher::{HashSlot, Priority};
+use crate::hash_queue::Priority;
+use crate::password_hasher::HashSlot;
 use crate::{ActiveUser, Auth, Error, Refusal};
 
 /// How long a setup code for a password or a device is valid.
