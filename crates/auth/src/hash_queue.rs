@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use std::{io, thread};
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
@@ -21,10 +22,14 @@ const MAX_WAITING_KNOWN: usize = 16;
 /// The niceness of the threads: token checks must not wait for passwords. A thread that wakes up takes the processor
 /// from one that hashes if its turn ends first. Linux 6.6 and later give turns of 1.4 ms on two processors, stretched
 /// by the weight of the niceness: nine times for 10, sixty-eight times for 19. So a token check waits for the end of a
-/// turn in one of nine cases, or in one of sixty-eight. Hashing still gets 1.5 % of a processor that other requests
-/// keep busy.
+/// turn in one of nine cases, or in one of sixty-eight. Of a processor that others keep busy, such a thread gets 1.5 %:
+/// see [`MAX_STALL`].
 #[cfg(target_os = "linux")]
 const WORKER_NICENESS: i32 = 19;
+/// When passwords wait and none was taken from the queue for this long, the processors are busy with other work. Then a
+/// thread of normal priority hashes one. It takes some 20 ms, so passwords take at most a tenth of a processor from the
+/// others, and a full queue is empty after less than 20 seconds. Without it, that took minutes.
+const MAX_STALL: Duration = Duration::from_millis(200);
 
 pub(crate) type Salt = [u8; 16];
 pub(crate) type Hash = [u8; 32];
@@ -53,6 +58,8 @@ pub(crate) struct HashQueue(Arc<SharedQueue>);
 struct SharedQueue {
     jobs: Mutex<PendingJobs>,
     changed: Condvar,
+    /// Wakes the thread of normal priority.
+    stalled: Condvar,
     anonymous: Arc<Semaphore>,
     known: Arc<Semaphore>,
     /// The number of requests that found the queue full.
@@ -71,6 +78,8 @@ pub(crate) struct QueuePlace {
 struct PendingJobs {
     known: VecDeque<HashJob>,
     anonymous: VecDeque<HashJob>,
+    /// The number of jobs that were taken.
+    taken: u64,
     closed: bool,
 }
 
@@ -88,6 +97,7 @@ impl HashQueue {
         let queue = Self(Arc::new(SharedQueue {
             jobs: Mutex::default(),
             changed: Condvar::new(),
+            stalled: Condvar::new(),
             anonymous: Arc::new(Semaphore::new(MAX_WAITING_ANONYMOUS + threads)),
             known: Arc::new(Semaphore::new(MAX_WAITING_KNOWN)),
             rejected: AtomicU64::default(),
@@ -96,6 +106,8 @@ impl HashQueue {
             let shared = Arc::clone(&queue.0);
             thread::Builder::new().name("passwords".into()).spawn(move || shared.run_worker())?;
         }
+        let shared = Arc::clone(&queue.0);
+        thread::Builder::new().name("late passwords".into()).spawn(move || shared.run_stalled())?;
         Ok(queue)
     }
 
@@ -122,9 +134,7 @@ impl HashQueue {
     }
 
     pub(crate) fn state(&self) -> HashQueueState {
-        let jobs = self.0.lock();
-        let waiting = jobs.known.len() + jobs.anonymous.len();
-        HashQueueState { waiting, rejected: self.0.rejected.load(Ordering::Relaxed) }
+        HashQueueState { waiting: self.0.lock().len(), rejected: self.0.rejected.load(Ordering::Relaxed) }
     }
 }
 
@@ -132,6 +142,7 @@ impl Drop for HashQueue {
     fn drop(&mut self) {
         self.0.lock().closed = true;
         self.0.changed.notify_all();
+        self.0.stalled.notify_all();
     }
 }
 
@@ -142,6 +153,7 @@ impl QueuePlace {
         let job = HashJob { key, password, salt, done, permit: Arc::clone(&self.permit) };
         self.queue.lock().push(self.priority, job);
         self.queue.changed.notify_one();
+        self.queue.stalled.notify_one();
         hash.await.ok().flatten()
     }
 }
@@ -154,8 +166,14 @@ impl PendingJobs {
         }
     }
 
+    fn len(&self) -> usize {
+        self.known.len() + self.anonymous.len()
+    }
+
     fn next(&mut self) -> Option<HashJob> {
-        self.known.pop_front().or_else(|| self.anonymous.pop_front())
+        let job = self.known.pop_front().or_else(|| self.anonymous.pop_front())?;
+        self.taken += 1;
+        Some(job)
     }
 }
 
@@ -189,6 +207,35 @@ impl SharedQueue {
                 next = self.lock().next();
             }
         }
+    }
+}
+
+/// The thread of normal priority.
+impl SharedQueue {
+    fn run_stalled(&self) {
+        while let Some(job) = self.next_stalled_job() {
+            job.run(&mut new_memory());
+        }
+    }
+
+    /// Waits for a stall and returns the next job; `None` after the queue was closed.
+    fn next_stalled_job(&self) -> Option<HashJob> {
+        let mut jobs = self.lock();
+        while !jobs.closed {
+            let is_idle = |jobs: &mut PendingJobs| jobs.len() == 0 && !jobs.closed;
+            jobs = self.stalled.wait_while(jobs, is_idle).unwrap_or_else(PoisonError::into_inner);
+            let taken = jobs.taken;
+            let is_stalled = |jobs: &mut PendingJobs| jobs.taken == taken && !jobs.closed;
+            let waited = self.stalled.wait_timeout_while(jobs, MAX_STALL, is_stalled);
+            let (after, result) = waited.unwrap_or_else(PoisonError::into_inner);
+            jobs = after;
+            if result.timed_out()
+                && let Some(job) = jobs.next()
+            {
+                return Some(job);
+            }
+        }
+        None
     }
 }
 
@@ -258,6 +305,14 @@ mod tests {
         // The next request waits until the thread has noticed that.
         hash(&queue.reserve(Priority::Anonymous).unwrap(), "b").await;
         assert_eq!(queue.0.anonymous.available_permits(), all);
+    }
+
+    #[tokio::test]
+    async fn passwords_are_hashed_when_the_threads_of_low_priority_get_no_processor() {
+        let queue = HashQueue::start(0).unwrap();
+        let places = [Priority::Anonymous, Priority::Known].map(|priority| queue.reserve(priority).unwrap());
+        tokio::join!(hash(&places[0], "a"), hash(&places[1], "b"));
+        assert_eq!(queue.state().waiting, 0);
     }
 
     #[tokio::test]
