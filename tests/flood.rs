@@ -13,6 +13,8 @@ const WAVES: usize = 3;
 /// The number of attempts that are certainly checked when there are no others.
 const QUEUE_CAPACITY: usize = 60;
 const MIB: usize = 1 << 20;
+/// The memory that it takes to hash a password.
+const HASH_MEMORY: usize = 19 * MIB;
 
 /// The deadline for a recovery, on a machine that does other things too.
 const RECOVERY_TIMEOUT: Duration = Duration::from_mins(1);
@@ -87,9 +89,10 @@ async fn of_passwords_takes_little_memory_and_blocks_no_other_request() {
 
     client.partial_sign_in("agent01").await;
     let over = Instant::now();
-    while resident(process.id()) > before + 40 * MIB {
+    // The allocator returns free memory to the system with later calls, not by itself: an idle service would keep it.
+    while resident(process.id()) >= before + HASH_MEMORY {
         assert!(over.elapsed() < RECOVERY_TIMEOUT, "{} MiB more to the end", (resident(process.id()) - before) / MIB);
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(client.is_valid(&token).await);
     }
 }
 
