@@ -29,5 +29,5 @@ pub use lookup::SessionLookup;
 pub(crate) use lookup::{POSTGRES_SESSION_READS, SQLITE_SESSION_READS, SessionReads};
 pub(crate) use network::NETWORK_RETENTION;
 pub use new_session::{NewSession, Precondition, SignInNetwork};
-pub(crate) use plans::{list_statement, statements};
+pub(crate) use plans::{list_statements, statements};
 pub(crate) use scope::{SessionScope, end_sessions_of};

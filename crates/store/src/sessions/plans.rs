@@ -5,7 +5,7 @@ use deskpass_core::{Digest, Timestamp};
 use super::end_all::{END_SESSIONS, NEXT_SESSIONS};
 use super::last_use::RECORD_USE;
 use super::lockout_preview::SESSIONS;
-use super::lookup::{FIND, FIND_LIST, FIND_LIST_SIZE};
+use super::lookup::{FIND, FIND_LISTS};
 use crate::database::SqlValue;
 
 /// The statements, each with its name and values.
@@ -20,8 +20,9 @@ pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)
     ]
 }
 
-/// The statement that only PostgreSQL runs.
-pub(crate) fn list_statement() -> (&'static str, String, Vec<SqlValue<'static>>) {
+/// The statements that only PostgreSQL runs.
+pub(crate) fn list_statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)> {
     let digest = Digest::of(&[b"any"]);
-    ("sessions with their people", String::clone(&FIND_LIST), vec![SqlValue::from(digest); FIND_LIST_SIZE])
+    let values = |size| vec![SqlValue::from(digest); size];
+    FIND_LISTS.iter().map(|list| ("sessions with their people", list.text.clone(), values(list.size))).collect()
 }

@@ -5,6 +5,7 @@ mod devices;
 mod end_all;
 mod failed_attempts;
 pub(crate) mod fixture;
+mod lookups;
 mod notices;
 mod once;
 mod partial_sessions;
