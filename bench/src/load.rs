@@ -17,6 +17,14 @@ use crate::stats::{Cost, Round, nanoseconds, now};
 /// The number of concurrent connections.
 pub(crate) const CONNECTIONS: usize = 64;
 
+/// The rate of a paced round, for all servers together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// Requests per second.
+    pub(crate) rate: u32,
+    pub(crate) connections: usize,
+}
+
 /// An ordered list of requests and the current position. Clones share the position.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
@@ -41,26 +49,29 @@ impl Load {
     /// Sends requests for the duration of a round, starting over after the last request. Several servers share the connections
     /// and count as one.
     pub(crate) async fn round(&self, servers: &[&Server], length: Duration) -> Result<Round, BenchError> {
-        round_of(servers, length, |to, _, end| client(to, self.clone(), Some(end))).await
+        round_of(connect(servers, CONNECTIONS).await?, servers, length, |to, _, end| {
+            client(to, self.clone(), Some(end))
+        })
+        .await
     }
 
-    /// The same at this many requests per second, which must be fewer than the servers can answer.
+    /// The same at a rate that must be lower than the servers can answer.
     pub(crate) async fn paced_round(
         &self,
         servers: &[&Server],
-        rate: u32,
+        pace: Pace,
         length: Duration,
     ) -> Result<Round, BenchError> {
         // The connections take turns, so that the requests are spread over time.
-        let turn = Duration::from_secs(1) / rate;
-        let pause = turn * u32::try_from(CONNECTIONS)?;
+        let turn = Duration::from_secs(1) / pace.rate;
+        let pause = turn * u32::try_from(pace.connections)?;
         let paced = |to, place: u32, end| paced_client(to, self.clone(), (turn * place, pause), end);
-        round_of(servers, length, paced).await
+        round_of(connect(servers, pace.connections).await?, servers, length, paced).await
     }
 
     /// Sends every request once, as a round: for requests that cannot be repeated.
     pub(crate) async fn once(&self, server: &Server) -> Result<Round, BenchError> {
-        let connections = connect(&[server]).await?;
+        let connections = connect(&[server], CONNECTIONS).await?;
         let (before, own, start) = (server.cpu()?, cpu("self")?, now());
         let mut clients: JoinSet<_> = connections.into_iter().map(|to| client(to, self.clone(), None)).collect();
         let mut all = ClientStats::default();
@@ -74,7 +85,7 @@ impl Load {
 
     /// Sends every request once.
     pub(crate) async fn all(&self, server: &Server, what: &str, progress: &Progress) -> Result<(), BenchError> {
-        let connections = connect(&[server]).await?;
+        let connections = connect(&[server], CONNECTIONS).await?;
         let mut clients: JoinSet<_> = connections.into_iter().map(|to| client(to, self.clone(), None)).collect();
         let mut all = ClientStats::default();
         let of = self.requests.len();
@@ -94,11 +105,11 @@ impl Load {
 
 /// A round of clients, each of which gets a connection, its place among them, and the end of the round.
 async fn round_of<C: Future<Output = Result<ClientStats, BenchError>> + Send + 'static>(
+    connections: Vec<Connection>,
     servers: &[&Server],
     length: Duration,
     start_client: impl Fn(Connection, u32, Instant) -> C,
 ) -> Result<Round, BenchError> {
-    let connections = connect(servers).await?;
     let (before, own, start) = (used_by(servers)?, cpu("self")?, now());
     let clients = connections.into_iter().zip(0..).map(|(to, place)| start_client(to, place, start + length));
     let (mut clients, mut all): (JoinSet<_>, _) = (clients.collect(), ClientStats::default());
@@ -110,9 +121,10 @@ async fn round_of<C: Future<Output = Result<ClientStats, BenchError>> + Send + '
     Ok(Round::of(all.latencies.len(), cost, all.checked()?))
 }
 
-async fn connect(servers: &[&Server]) -> Result<Vec<Connection>, BenchError> {
-    let mut connections = Vec::with_capacity(CONNECTIONS);
-    for server in servers.iter().cycle().take(CONNECTIONS) {
+/// Opens this number of connections, spread over the servers.
+async fn connect(servers: &[&Server], count: usize) -> Result<Vec<Connection>, BenchError> {
+    let mut connections = Vec::with_capacity(count);
+    for server in servers.iter().cycle().take(count) {
         connections.push(Connection::open(server.address).await?);
     }
     Ok(connections)

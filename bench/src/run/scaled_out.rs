@@ -7,7 +7,7 @@ use super::{DRAWS, FILL, Run, SMALL_CACHE, cached_sessions, version};
 use crate::backends::{Backends, SharedBackend};
 use crate::comparison::{Comparison, median_of};
 use crate::error::BenchError;
-use crate::load::Load;
+use crate::load::{CONNECTIONS, Load, Pace};
 use crate::plan::{MISS_RATIO, SESSIONS_EACH, SHARED_RATIO, SHARED_SIGN_IN_RATIO, SIGN_IN_EMPLOYEES, TWO_NODES_COST};
 use crate::postgres_baseline::{Digests, PostgresBaseline, Work};
 use crate::progress::grouped;
@@ -16,11 +16,14 @@ use crate::seed::{self, Layout, seed};
 use crate::server::{NODE_CONNECTIONS, Server};
 use crate::stats::Round;
 
-/// The rate at which the cost of a request is compared, in requests per second: less than half of what the nodes can answer.
-const COST_RATE: u32 = 30_000;
+/// The rate at which the cost of a request is compared: less than half of what the nodes can answer.
+const COST_PACE: Pace = Pace { rate: 30_000, connections: CONNECTIONS };
+
+/// What each of two nodes gets of it.
+const NODE_PACE: Pace = Pace { rate: COST_PACE.rate / 2, connections: COST_PACE.connections / 2 };
 
 /// The rate of logouts during these requests: far more than a help desk has, and few enough that no session is ended twice.
-const LOGOUT_RATE: u32 = 200;
+const LOGOUT_PACE: Pace = Pace { rate: 200, connections: CONNECTIONS };
 
 /// The share of a rate that has to be reached for a round to count.
 const LEAST_PACE: f64 = 0.9;
@@ -120,18 +123,23 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Compares the CPU time of a request on two nodes with that on one, at the same rate.
+    /// Compares the CPU time of a request on two nodes with that on one: first with as many requests for each node, then with as
+    /// many in all.
     async fn two_nodes_cost(&mut self, one: &Server, other: &Server, tokens: &WordList) -> Result<(), BenchError> {
-        let requests = Arc::new(Requests::verify(tokens.drawn(DRAWS)));
-        let (two, alone) = (Load::new(Arc::clone(&requests)), Load::new(requests));
-        let comparison = Comparison::new("verify, two nodes, paced".into(), "one node", None);
-        let (ours, theirs) = (
-            async |length| two.paced_round(&[one, other], COST_RATE, length).await,
-            async |length| alone.paced_round(&[one], COST_RATE, length).await,
-        );
-        let comparison = comparison.run(self.plan.long, &self.progress, ours, theirs).await?;
-        self.report.cost_ratio("CPU each of verify, two nodes, paced", &comparison, None);
-        self.report.add_comparison(comparison);
+        let each = ("two nodes, 15 000/s each", "one node, 15 000/s", NODE_PACE, Some(TWO_NODES_COST));
+        let in_all = ("two nodes, 30 000/s in all", "one node, 30 000/s", COST_PACE, None);
+        for (ours, theirs, pace, target) in [each, in_all] {
+            let requests = Arc::new(Requests::verify(tokens.drawn(DRAWS)));
+            let (two, alone) = (Load::new(Arc::clone(&requests)), Load::new(requests));
+            let comparison = Comparison::new(format!("verify, {ours}"), theirs, None);
+            let (of_two, of_one) = (
+                async |length| two.paced_round(&[one, other], COST_PACE, length).await,
+                async |length| alone.paced_round(&[one], pace, length).await,
+            );
+            let comparison = comparison.run(self.plan.long, &self.progress, of_two, of_one).await?;
+            self.report.cost_ratio(&format!("CPU each of verify, {ours}"), &comparison, target);
+            self.report.add_comparison(comparison);
+        }
         Ok(())
     }
 
@@ -161,7 +169,7 @@ impl Run<'_> {
         let comparison = comparison.run(self.plan.long, &self.progress, ours, theirs).await?;
         self.report.cost_ratio(name, &comparison, Some(TWO_NODES_COST));
         let [ours, theirs] = [&comparison.ours, &comparison.theirs].map(|rounds| median_of(rounds, |round| round.cpu));
-        let more = (ours - theirs) * f64::from(COST_RATE) / f64::from(LOGOUT_RATE);
+        let more = (ours - theirs) * f64::from(COST_PACE.rate) / f64::from(LOGOUT_PACE.rate);
         let name = "of that, for each logout that the other node has to learn of";
         self.report.figure(name, "–", &format!("{:.0} µs", more * 1e6), None);
         first.stop()?;
@@ -223,10 +231,10 @@ impl<'a> ChecksAndLogouts<'a> {
     /// A round of checks. Its CPU time includes that of the logouts.
     async fn round(&self, length: Duration) -> Result<Round, BenchError> {
         let (checks, logouts) = tokio::try_join!(
-            self.checks.paced_round(&self.nodes, COST_RATE, length),
-            self.logouts.paced_round(&self.nodes, LOGOUT_RATE, length),
+            self.checks.paced_round(&self.nodes, COST_PACE, length),
+            self.logouts.paced_round(&self.nodes, LOGOUT_PACE, length),
         )?;
-        for (round, rate) in [(&checks, COST_RATE), (&logouts, LOGOUT_RATE)] {
+        for (round, Pace { rate, .. }) in [(&checks, COST_PACE), (&logouts, LOGOUT_PACE)] {
             if round.rate < f64::from(rate) * LEAST_PACE {
                 return Err(format!("{:.0} instead of {rate} requests a second", round.rate).into());
             }
