@@ -178,7 +178,8 @@ pub(crate) const SYNC_SECONDS: f64 = 60.0;
 pub(crate) const CALL_SECONDS: f64 = 0.2;
 /// The target throughput of verify on a node with shared data, relative to a bare handler.
 pub(crate) const SHARED_RATIO: f64 = 0.8;
-/// The target CPU time of two nodes of one service, relative to that of two nodes that share nothing: the least and the most.
+/// The target CPU time of a request on two nodes of one service, relative to that on one node with as many requests for each, and to that
+/// on two nodes that share nothing: the least and the most.
 pub(crate) const TWO_NODES_COST: (f64, f64) = (0.95, 1.05);
 /// The target time until a logout takes effect on every node, in seconds.
 pub(crate) const LOGOUT_SECONDS: f64 = 1.0;

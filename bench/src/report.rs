@@ -46,6 +46,11 @@ impl Report {
         self.comparisons.push(comparison);
     }
 
+    /// Adds a comparison to the second table only, where both sides got a given number of requests.
+    pub(crate) fn add_latencies(&mut self, comparison: Comparison) {
+        self.comparisons.push(comparison);
+    }
+
     /// Adds a figure with an optional upper limit as its target.
     pub(crate) fn figure(&mut self, name: &str, ours: &str, figure: &str, target: Option<(&str, bool)>) {
         let (target, met) = promise(target.map(|(text, holds)| (format!("≤ {text}"), holds)));

@@ -28,6 +28,9 @@ const LOGOUT_PACE: Pace = Pace { rate: 200, connections: CONNECTIONS };
 /// The share of a rate that has to be reached for a round to count.
 const LEAST_PACE: f64 = 0.9;
 
+/// How often a round is tried. The logouts are enough for as many.
+const MAX_ROUND_ATTEMPTS: usize = 3;
+
 /// The number of times that every session is sent to a node before the node counts as unable to cache them.
 const MAX_FILLS: usize = 3;
 
@@ -133,12 +136,12 @@ impl Run<'_> {
             let (two, alone) = (Load::new(Arc::clone(&requests)), Load::new(requests));
             let comparison = Comparison::new(format!("verify, {ours}"), theirs, None);
             let (of_two, of_one) = (
-                async |length| two.paced_round(&[one, other], COST_PACE, length).await,
-                async |length| alone.paced_round(&[one], pace, length).await,
+                async |length| steady(async || paced(&two, &[one, other], COST_PACE, length).await).await,
+                async |length| steady(async || paced(&alone, &[one], pace, length).await).await,
             );
             let comparison = comparison.run(self.plan.long, &self.progress, of_two, of_one).await?;
             self.report.cost_ratio(&format!("CPU each of verify, {ours}"), &comparison, target);
-            self.report.add_comparison(comparison);
+            self.report.add_latencies(comparison);
         }
         Ok(())
     }
@@ -163,7 +166,7 @@ impl Run<'_> {
             ChecksAndLogouts::new(&checks, &logouts, nodes),
             ChecksAndLogouts::new(&checks, &logouts, [&first, &second]),
         );
-        let name = "CPU each of verify during logouts, two nodes of one service, paced";
+        let name = "CPU each of verify during logouts, two nodes of one service";
         let comparison = Comparison::new(name.into(), "two nodes that share nothing", None);
         let (ours, theirs) = (async |length| ours.round(length).await, async |length| theirs.round(length).await);
         let comparison = comparison.run(self.plan.long, &self.progress, ours, theirs).await?;
@@ -230,15 +233,29 @@ impl<'a> ChecksAndLogouts<'a> {
 
     /// A round of checks. Its CPU time includes that of the logouts.
     async fn round(&self, length: Duration) -> Result<Round, BenchError> {
-        let (checks, logouts) = tokio::try_join!(
-            self.checks.paced_round(&self.nodes, COST_PACE, length),
-            self.logouts.paced_round(&self.nodes, LOGOUT_PACE, length),
-        )?;
-        for (round, Pace { rate, .. }) in [(&checks, COST_PACE), (&logouts, LOGOUT_PACE)] {
-            if round.rate < f64::from(rate) * LEAST_PACE {
-                return Err(format!("{:.0} instead of {rate} requests a second", round.rate).into());
-            }
-        }
-        Ok(checks)
+        let both = async || {
+            let (checks, logouts) = tokio::try_join!(
+                paced(&self.checks, &self.nodes, COST_PACE, length),
+                paced(&self.logouts, &self.nodes, LOGOUT_PACE, length),
+            )?;
+            Ok(logouts.and(checks))
+        };
+        steady(both).await
     }
+}
+
+/// A round at this pace; `None` if the pace was not held.
+async fn paced(load: &Load, nodes: &[&Server], pace: Pace, length: Duration) -> Result<Option<Round>, BenchError> {
+    let round = load.paced_round(nodes, pace, length).await?;
+    Ok((round.rate >= f64::from(pace.rate) * LEAST_PACE).then_some(round))
+}
+
+/// Repeats a round that was slowed down by other load on the machine: at another rate, a request costs another CPU time.
+async fn steady(round: impl AsyncFn() -> Result<Option<Round>, BenchError>) -> Result<Round, BenchError> {
+    for _ in 0..MAX_ROUND_ATTEMPTS {
+        if let Some(round) = round().await? {
+            return Ok(round);
+        }
+    }
+    Err("the machine is too slow for the rate of requests at which CPU time is compared".into())
 }

@@ -9,7 +9,7 @@ use deskpass_core::{Digest, EmployeeKey, Entropy, Password, opaque_debug};
 use subtle::ConstantTimeEq as _;
 
 use crate::attempts::CountedAttempt;
-use crate::hash_queue::{Hash, HashQueue, HashQueueState, Priority, QueuePlace, Salt};
+use crate::hash_queue::{Hash, HashQueue, HashQueueState, Priority, QueueSlot, Salt};
 use crate::password_keys::{PasswordKeys, SharedPasswordKeys};
 use crate::{Error, InternalError};
 
@@ -28,7 +28,7 @@ pub(crate) struct PasswordHasher {
 /// A slot in the queue, for the password of one agent.
 #[derive(Debug)]
 pub(crate) struct HashSlot {
-    place: QueuePlace,
+    slot: QueueSlot,
     keys: Arc<SharedPasswordKeys>,
     owner: EmployeeKey,
 }
@@ -54,8 +54,8 @@ impl PasswordHasher {
 
     /// Reserves a slot in the queue; `None` if the queue is full.
     pub(crate) fn reserve(&self, priority: Priority, owner: &EmployeeKey) -> Option<HashSlot> {
-        let place = self.queue.reserve(priority)?;
-        Some(HashSlot { place, keys: Arc::clone(&self.keys), owner: owner.clone() })
+        let slot = self.queue.reserve(priority)?;
+        Some(HashSlot { slot, keys: Arc::clone(&self.keys), owner: owner.clone() })
     }
 
     /// Whether an anonymous request would find the queue full. Such a request counts as rejected.
@@ -115,7 +115,7 @@ impl HashSlot {
     }
 
     async fn run(&self, key: Digest, password: &Password, salt: Salt) -> Result<Hash, Error> {
-        let hash = self.place.hash(key, password.clone(), salt).await;
+        let hash = self.slot.hash(key, password.clone(), salt).await;
         hash.ok_or_else(|| InternalError::Hashing.into())
     }
 }

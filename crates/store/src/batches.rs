@@ -22,11 +22,16 @@ const TIMEOUT_GRACE: Duration = Duration::from_millis(200);
 /// The limit of a queue, as of SQLite's writes.
 const MAX_WAITING_REQUESTS: usize = 4096;
 
+/// The wait from which on there are spare runners: a use takes a few milliseconds.
+const LONG_WAIT: Duration = Duration::from_millis(50);
+
 /// The limits of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchLimits {
     /// How many uses of the database run at once.
     pub(crate) runners: usize,
+    /// How many more run while requests wait for longer than [`LONG_WAIT`], because the others may hang.
+    pub(crate) spare_runners: usize,
     /// The most requests that share a use.
     pub(crate) size: usize,
     /// Among how many uses those that wait are divided.
@@ -82,8 +87,10 @@ impl<K: Clone + Send + 'static, T: Send + 'static> Batches<K, T> {
         if queue.waiting.len() >= MAX_WAITING_REQUESTS {
             return Err(busy());
         }
+        let is_late = queue.waiting.front().is_some_and(|first| first.since.elapsed() >= LONG_WAIT);
         queue.waiting.push_back(request);
-        if queue.runners >= self.limits.runners {
+        let BatchLimits { runners, spare_runners, .. } = self.limits;
+        if queue.runners >= runners + if is_late { spare_runners } else { 0 } {
             return Ok(None);
         }
         queue.runners += 1;
@@ -270,7 +277,7 @@ mod tests {
     const RUNNERS: usize = 4;
 
     fn numbers() -> Arc<Numbers> {
-        Arc::new(Numbers::new(BatchLimits { runners: RUNNERS, size: 32, shares: RUNNERS }))
+        Arc::new(Numbers::new(BatchLimits { runners: RUNNERS, spare_runners: 1, size: 32, shares: RUNNERS }))
     }
 
     /// Doubles numbers; 13 fails alone, and 99 makes its whole batch fail.
@@ -316,6 +323,19 @@ mod tests {
         for request in 0..=2 * RUNNERS {
             let (result, _) = oneshot::channel();
             assert!(reads.add(WaitingRequest { request, since: Instant::now(), result }).unwrap().is_some());
+        }
+    }
+
+    #[test]
+    fn requests_that_wait_for_long_get_a_spare_runner() {
+        let now = Instant::now();
+        for (since, runners) in [(now + LIMIT, RUNNERS), (now - LONG_WAIT, RUNNERS + 1)] {
+            let reads = numbers();
+            let add = |request| {
+                let (result, _) = oneshot::channel();
+                reads.add(WaitingRequest { request, since, result }).unwrap()
+            };
+            assert_eq!((0..2 * RUNNERS).filter_map(add).collect::<Vec<_>>().len(), runners);
         }
     }
 

@@ -23,7 +23,7 @@ use crate::{Result, Store, StoreError, StoreErrorKind};
 
 /// Two, so that one group prepares its rows while the other is committed: they would wait for the same chains of the log. A group holds
 /// these chains for some milliseconds at most.
-pub(crate) const SIGN_IN_GROUPS: BatchLimits = BatchLimits { runners: 2, size: 64, shares: 1 };
+pub(crate) const SIGN_IN_GROUPS: BatchLimits = BatchLimits { runners: 2, spare_runners: 0, size: 64, shares: 1 };
 
 /// Sign-ins that wait for a transaction.
 pub(crate) type SignInGroups = Batches<Arc<PendingSession>, GroupOutcome>;
