@@ -24,6 +24,9 @@ pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)
 pub(crate) fn list_statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)> {
     let digest = SqlValue::from(Digest::of(&[b"any"]));
     let names = ["few sessions with their people", "many sessions with their people"];
-    let named = names.into_iter().zip(&*FIND_LISTS);
-    named.map(|(name, list)| (name, list.text.clone(), vec![digest.clone(); list.size])).collect()
+    names
+        .into_iter()
+        .zip(&*FIND_LISTS)
+        .map(|(name, list)| (name, list.text.clone(), vec![digest.clone(); list.size]))
+        .collect()
 }
