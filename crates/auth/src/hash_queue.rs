@@ -306,7 +306,7 @@ mod tests {
         }
         // The next request waits until the thread has dropped those, which takes no time of its own.
         let slot = queue.reserve(Priority::Anonymous).unwrap();
-        timeout(MAX_STALL * 20, hash(&slot, "b")).await.unwrap();
+        timeout(MAX_STALL * 40, hash(&slot, "b")).await.unwrap();
         drop(slot);
         assert_eq!(queue.0.anonymous.available_permits(), all);
     }
