@@ -6,8 +6,8 @@ use futures_util::future::join_all;
 
 use crate::agents::fixture::{DAY, Fixture, at, digest, entry, on_every_store};
 
-/// The numbers of requests at once: fewer than the short list of a statement has places, fewer than the long one, and more. Those of the
-/// crowd before are in the cache.
+/// The numbers of requests at once: fewer than the short list of a statement has places, fewer than the long one has, and more. Sessions of
+/// the numbers before are in the cache by then.
 const CROWDS: [usize; 3] = [7, 30, 150];
 
 /// Differs between tokens, of which the first of three has a session, the second was signed out, and the third is unknown.
@@ -24,7 +24,7 @@ on_every_store! {
             }
         }
         for crowd in CROWDS {
-            // On PostgreSQL, another node, which has none of them in its cache.
+            // On PostgreSQL, another node than the one where the sessions began, and have been cached.
             let node = fixture.node(1);
             let found = join_all((0..crowd).map(|number| {
                 let node = node.clone();
