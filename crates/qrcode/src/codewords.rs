@@ -1,7 +1,7 @@
 //! The codewords of a QR code: the text as bytes, and what corrects errors in it.
 
 use crate::format::Format;
-use crate::reed_solomon::Divisor;
+use crate::template::Template;
 
 /// The mode of a text that is given as bytes. Modes that are shorter for digits and capital letters do not fit links.
 const BYTE_MODE: u8 = 0b0100;
@@ -9,8 +9,10 @@ const BYTE_MODE: u8 = 0b0100;
 /// What fills the data up, in turns.
 const PADDING: [u8; 2] = [0xec, 0x11];
 
-/// The codewords of a text that fits into the format, in the order in which they are drawn.
-pub(crate) fn codewords(text: &[u8], format: Format) -> Vec<u8> {
+/// The codewords of a text that fits into the format of a template, in the order in which they are drawn.
+pub(crate) fn codewords(text: &[u8], template: &Template) -> Vec<u8> {
+    let Template { format, divisor, .. } = template;
+    let format = *format;
     let data = data_codewords(text, format);
     let check_codewords = format.check_codewords;
     let block = format.data_codewords() / format.blocks;
@@ -18,7 +20,6 @@ pub(crate) fn codewords(text: &[u8], format: Format) -> Vec<u8> {
     let long_blocks = format.data_codewords() % format.blocks;
     let (short, long) = data.split_at((format.blocks - long_blocks) * block);
     let blocks: Vec<_> = short.chunks(block).chain(long.chunks(block + 1)).collect();
-    let divisor = Divisor::new(check_codewords);
     let checks: Vec<_> = blocks.iter().map(|data| divisor.remainder(data)).collect();
     let mut codewords = Vec::with_capacity(format.codewords());
     for at in 0..=block {

@@ -23,10 +23,9 @@ impl Format {
         Self { version, level, blocks, check_codewords }
     }
 
-    /// The smallest format for a text with so many bytes. It has the least redundancy: a screen is clean and lit, and
-    /// larger modules are easier for a phone's camera. Where more redundancy fits into the same size, it has that.
-    pub(crate) fn for_text(bytes: usize) -> Option<Self> {
-        FORMATS.iter().copied().find(|format| bytes + format.head_codewords() <= format.data_codewords())
+    /// Whether a text with so many bytes fits.
+    pub(crate) const fn holds(self, bytes: usize) -> bool {
+        bytes + self.head_codewords() <= self.data_codewords()
     }
 
     /// The number of modules in a row.
@@ -63,9 +62,11 @@ impl Format {
     }
 }
 
-/// The formats, from the one for the shortest texts to the one for the longest. The others are never the best: a
-/// smaller version with a lower level holds as much.
-static FORMATS: [Format; 48] = [
+/// The formats, from the one for the shortest texts to the one for the longest. The first that holds a text has the least
+/// redundancy: a screen is clean and lit, and larger modules are easier for a phone's camera. Where more redundancy fits
+/// into the same size, it has that. Formats that are missing here are never the first: a smaller version with a lower
+/// level holds as much.
+pub(crate) const FORMATS: [Format; 48] = [
     Format::new(1, HIGH, 1, 17),
     Format::new(1, QUARTILE, 1, 13),
     Format::new(1, MEDIUM, 1, 10),

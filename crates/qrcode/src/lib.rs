@@ -13,13 +13,14 @@ mod pixel_stream;
 mod reed_solomon;
 mod row_codes;
 mod symbol;
+mod template;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
 mod tests;
 
 use self::codewords::codewords;
-use self::format::Format;
 use self::modules::Modules;
+use self::template::Template;
 
 /// An error: the text is longer than what the largest QR code holds.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
@@ -35,6 +36,6 @@ pub fn png(text: &str) -> Result<Vec<u8>, TextTooLong> {
 
 /// The modules of the QR code of a text.
 fn encode(text: &str) -> Result<Modules, TextTooLong> {
-    let format = Format::for_text(text.len()).ok_or(TextTooLong)?;
-    Ok(symbol::draw(&codewords(text.as_bytes(), format), format))
+    let template = Template::for_text(text.len()).ok_or(TextTooLong)?;
+    Ok(template.draw(&codewords(text.as_bytes(), template)))
 }

@@ -1,9 +1,8 @@
-//! The symbol of a QR code: the patterns that scanners look for, and the codewords around them (ISO/IEC 18004).
+//! The patterns in a QR code that scanners look for (ISO/IEC 18004).
 
 use std::iter::once;
 
 use crate::format::Format;
-use crate::modules::Modules;
 
 /// Whether the rings of a finder pattern are dark, from its centre on; the last one separates it from the rest.
 const FINDER: [bool; 5] = [true, true, false, true, false];
@@ -12,7 +11,7 @@ const FINDER: [bool; 5] = [true, true, false, true, false];
 const ALIGNMENT: [bool; 3] = [true, false, true];
 
 /// The row and the column of the timing patterns.
-const TIMING: usize = 6;
+pub(crate) const TIMING: usize = 6;
 
 /// A symbol that is being drawn.
 struct Symbol {
@@ -22,8 +21,8 @@ struct Symbol {
     modules: Vec<Option<bool>>,
 }
 
-/// Draws the symbol with these codewords.
-pub(crate) fn draw(codewords: &[u8], format: Format) -> Modules {
+/// The colours of the modules of all patterns, row by row: whether a module is dark. The others are for codewords.
+pub(crate) fn patterns(format: Format) -> Vec<Option<bool>> {
     let side = format.side();
     let mut symbol = Symbol { format, side, modules: vec![None; side * side] };
     symbol.draw_timing_patterns();
@@ -33,8 +32,7 @@ pub(crate) fn draw(codewords: &[u8], format: Format) -> Modules {
     symbol.draw_alignment_patterns();
     symbol.draw_format();
     symbol.draw_version();
-    symbol.draw_codewords(codewords);
-    Modules::new(side, symbol.modules.into_iter().map(|module| module == Some(true)).collect())
+    symbol.modules
 }
 
 impl Symbol {
@@ -116,33 +114,6 @@ impl Symbol {
             let (dark, long, short) = ((bits >> at) & 1 == 1, self.side - 11 + at % 3, at / 3);
             self.set(long, short, dark);
             self.set(short, long, dark);
-        }
-    }
-
-    /// Draws the codewords, bit by bit, into all modules that are left: in pairs of columns from the right, up and down
-    /// in turns.
-    ///
-    /// The mask, which keeps a text from looking like a pattern, is always the chessboard, the first of the eight.
-    /// Trying all of them would take most of the time, and half of the text is random, so that no mask is bad for it.
-    fn draw_codewords(&mut self, codewords: &[u8]) {
-        let (side, mut next) = (self.side, 0);
-        for right in (1..side).rev().step_by(2) {
-            // The timing pattern has a column of its own.
-            let right = if right > TIMING { right } else { right - 1 };
-            let is_upward = (right + 1) & 2 == 0;
-            for step in 0..side {
-                let y = if is_upward { side - 1 - step } else { step };
-                for x in [right, right - 1] {
-                    if let Some(module) = self.modules.get_mut(y * side + x)
-                        && module.is_none()
-                    {
-                        // A few modules are left after the last codeword.
-                        let bit = codewords.get(next / 8).is_some_and(|byte| (byte >> (7 - next % 8)) & 1 == 1);
-                        *module = Some(bit != (x + y).is_multiple_of(2));
-                        next += 1;
-                    }
-                }
-            }
         }
     }
 }
