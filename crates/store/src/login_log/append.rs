@@ -3,15 +3,20 @@
 //! A chain is locked until the transaction ends. However many entries there are, PostgreSQL is asked three times: to lock their chains,
 //! where the chains end, and to write.
 
+use std::iter::repeat;
+use std::sync::LazyLock;
+
 use super::LogEntry;
 use super::chain::{CHAIN_COUNT, ChainKey, chain_of};
 use super::chain_ends::{ChainEnds, ChainPlace};
 use super::entry::EntryTexts;
-use crate::database::{Row, Sql, SqlValue, Tx};
+use crate::database::{Row, RowList, Sql, SqlValue, Tx, names};
 use crate::{Result, StoreError};
 
-/// Locks a chain until the transaction ends.
-const LOCK: &str = "UPDATE log_chain SET seq = seq WHERE chain = $1";
+/// Locks up to eight chains until the transaction ends, in one order in all transactions, so that two of them do not block each other.
+const LOCK: &str = "SELECT 1 FROM log_chain WHERE chain IN ($1, $2, $3, $4, $5, $6, $7, $8) ORDER BY chain FOR UPDATE";
+/// The number of chains in [`LOCK`].
+const MAX_LOCKED_CHAINS: usize = 8;
 
 const CREATE: &str = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
     VALUES ($1, 0, '', 0, '', '') ON CONFLICT DO NOTHING";
@@ -20,10 +25,51 @@ const READ_ENDS: &str = "SELECT chain, seq, hash, key_id FROM log_chain WHERE ch
 
 const MOVE_END: &str = "UPDATE log_chain SET seq = $2, hash = $3 WHERE chain = $1";
 
+/// The same for several chains on PostgreSQL.
+static MOVE_ENDS: LazyLock<RowList> = LazyLock::new(|| {
+    RowList::new(MAX_LOCKED_CHAINS, &[("chain", "bigint"), ("seq", "bigint"), ("hash", "text")], |new| {
+        format!("UPDATE log_chain SET seq = new.seq, hash = new.hash FROM {new} WHERE log_chain.chain = new.chain")
+    })
+});
+
 const INSERT: &str = "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source,
     ip_address, peer_address, user_agent, actor_corp_id, actor_key, reason, detail, chain, seq, hash,
     decided_address, seen_seq, seen_hash, reference)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
+
+/// The same for several rows on PostgreSQL.
+static INSERT_LIST: LazyLock<RowList> = LazyLock::new(|| {
+    RowList::new(LIST_SIZE, &COLUMNS, |new| {
+        let columns = names(&COLUMNS);
+        format!("INSERT INTO login_log ({columns}) SELECT {columns} FROM {new} WHERE id IS NOT NULL")
+    })
+});
+
+/// The columns of [`INSERT_LIST`].
+const COLUMNS: [(&str, &str); 22] = [
+    ("id", "text"),
+    ("at", "bigint"),
+    ("event", "text"),
+    ("corp_id", "text"),
+    ("employee_key", "text"),
+    ("role_id", "bigint"),
+    ("login_method", "text"),
+    ("login_source", "text"),
+    ("ip_address", "text"),
+    ("peer_address", "text"),
+    ("user_agent", "text"),
+    ("actor_corp_id", "text"),
+    ("actor_key", "text"),
+    ("reason", "text"),
+    ("detail", "text"),
+    ("chain", "bigint"),
+    ("seq", "bigint"),
+    ("hash", "text"),
+    ("decided_address", "text"),
+    ("seen_seq", "bigint"),
+    ("seen_hash", "text"),
+    ("reference", "text"),
+];
 
 /// The end of a chain as it is stored.
 struct StoredEnd {
@@ -46,10 +92,12 @@ impl LogEntry {
     }
 }
 
+/// How many rows a statement of PostgreSQL writes.
+const LIST_SIZE: usize = 16;
+
 /// Appends entries to their chains.
 fn append(tx: &Tx<'_>, entries: &[&LogEntry]) -> Result<()> {
     let mut chains: Vec<_> = entries.iter().map(|entry| chain_of(&entry.id)).collect();
-    // In one order in all transactions, so that two of them do not block each other.
     chains.sort_unstable();
     chains.dedup();
     if chains.is_empty() {
@@ -76,10 +124,27 @@ fn append(tx: &Tx<'_>, entries: &[&LogEntry]) -> Result<()> {
     }
     let moved = chains.iter().map(|chain| {
         let (seq, hash) = ends.of(*chain);
-        (MOVE_END, args![*chain, seq, hash].to_vec())
+        args![*chain, seq, hash].to_vec()
     });
-    let inserted = rows.iter().map(|(entry, texts, place)| (INSERT, values(entry, texts, place)));
-    tx.execute_all(&moved.chain(inserted).collect::<Vec<_>>()).map(drop)
+    let mut statements = each_or_in_lists(tx, MOVE_END, &MOVE_ENDS, moved.collect());
+    let inserted = rows.iter().map(|(entry, texts, place)| values(entry, texts, place));
+    statements.extend(each_or_in_lists(tx, INSERT, &INSERT_LIST, inserted.collect()));
+    tx.execute_all(&statements).map(drop)
+}
+
+/// The statements for these rows: on PostgreSQL, one for each list of them.
+fn each_or_in_lists<'v>(
+    tx: &Tx<'_>,
+    one: &'static str,
+    several: &'static RowList,
+    rows: Vec<Vec<SqlValue<'v>>>,
+) -> Vec<(&'static str, Vec<SqlValue<'v>>)> {
+    match **tx {
+        Sql::Postgres(_) if rows.len() > 1 => {
+            several.values(rows).into_iter().map(|values| (&*several.text, values)).collect()
+        }
+        Sql::Sqlite(_) | Sql::Postgres(_) => rows.into_iter().map(|values| (one, values)).collect(),
+    }
 }
 
 /// Locks chains until the transaction ends, and reads where all of them end.
@@ -103,11 +168,11 @@ fn lock_and_read(tx: &Tx<'_>, chains: &[i64]) -> Result<Vec<StoredEnd>> {
     Ok(ends)
 }
 
-/// Locks chains, in this order. SQLite has one writing transaction.
+/// Locks chains. SQLite has one writing transaction.
 fn lock(tx: &Tx<'_>, chains: &[i64]) -> Result<()> {
     let Sql::Postgres(_) = **tx else { return Ok(()) };
-    let locks: Vec<_> = chains.iter().map(|chain| (LOCK, args![*chain].to_vec())).collect();
-    tx.execute_all(&locks).map(drop)
+    let values = chains.iter().map(|chain| SqlValue::Int(*chain)).chain(repeat(SqlValue::Null));
+    tx.rows(LOCK, &values.take(MAX_LOCKED_CHAINS).collect::<Vec<_>>(), |_| Ok(())).map(drop)
 }
 
 fn read_ends(tx: &Tx<'_>) -> Result<Vec<StoredEnd>> {

@@ -1,12 +1,15 @@
 //! Beginning sessions, in one transaction.
 
-use deskpass_core::Session;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use deskpass_core::{Digest, Session};
 
 use super::network::record_networks;
 use super::new_session::{NewSession, Precondition};
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
-use crate::database::{Sql, SqlValue, Tx};
+use crate::database::{RowList, Sql, SqlValue, Tx, names};
 use crate::deny_list::{EndReason, deny_each, is_denied_each};
 use crate::locks::{lock_agent, lock_bound_link, lock_default_role, lock_employee, lock_link, lock_proof};
 use crate::oidc::endings::end_with_sessions_of;
@@ -144,10 +147,43 @@ const INSERT_UNLESS_DENIED: &str = "INSERT INTO session (digest, corp_id, employ
     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $7
     WHERE NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) ON CONFLICT (digest) DO NOTHING";
 
+/// The same for several sessions; returns the digests of those that were written. The tokens are looked for on the deny list one by one: a
+/// join could read all of it.
+pub(super) static INSERT_LIST: LazyLock<RowList> = LazyLock::new(|| {
+    RowList::new(LIST_SIZE, &COLUMNS, |new| {
+        let columns = names(&COLUMNS);
+        format!(
+            "INSERT INTO session ({columns}, seen_at) SELECT {columns}, created_at FROM {new} WHERE digest IS NOT NULL
+             AND (SELECT 1 FROM denied_token AS denied WHERE denied.digest = new.digest) IS NULL
+             ON CONFLICT (digest) DO NOTHING RETURNING digest"
+        )
+    })
+});
+
+/// How many sessions a statement writes.
+const LIST_SIZE: usize = 16;
+
+/// The columns of [`row_values`].
+const COLUMNS: [(&str, &str); 12] = [
+    ("digest", "text"),
+    ("corp_id", "text"),
+    ("employee_key", "text"),
+    ("role_id", "bigint"),
+    ("login_method", "text"),
+    ("login_source", "text"),
+    ("created_at", "bigint"),
+    ("expires_at", "bigint"),
+    ("proven", "bigint"),
+    ("lent_role_id", "bigint"),
+    ("ip_address", "text"),
+    ("user_agent", "text"),
+];
+
 /// Writes sessions; returns the outcome of those whose token has begun a session already, or was ended.
 fn insert(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<Option<BeginOutcome>>> {
     let inserted = match **tx {
         Sql::Sqlite(_) => insert_unless_denied(tx, sessions)?,
+        Sql::Postgres(_) if sessions.len() > 1 => insert_lists(tx, sessions)?,
         Sql::Postgres(_) => insert_each(tx, INSERT_UNLESS_DENIED, sessions)?,
     };
     let each = sessions.iter().zip(inserted);
@@ -161,6 +197,13 @@ fn insert_unless_denied(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<boo
     let permitted = sessions.iter().zip(&denied).filter(|(_, denied)| !**denied).map(|(new, _)| *new);
     let mut inserted = insert_each(tx, INSERT, &permitted.collect::<Vec<_>>())?.into_iter();
     Ok(denied.into_iter().map(|denied| !denied && inserted.next().unwrap_or_default()).collect())
+}
+
+fn insert_lists(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<bool>> {
+    let rows = sessions.iter().map(|new| row_values(new).to_vec()).collect();
+    let inserted = tx.rows_for_each(&INSERT_LIST.text, &INSERT_LIST.values(rows), |row| row.digest(0))?;
+    let inserted: HashSet<Digest> = inserted.into_iter().flatten().collect();
+    Ok(sessions.iter().map(|new| inserted.contains(&new.digest)).collect())
 }
 
 fn insert_each(tx: &Tx<'_>, text: &str, sessions: &[&NewSession]) -> Result<Vec<bool>> {

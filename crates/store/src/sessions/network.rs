@@ -1,12 +1,13 @@
 //! The networks that employees sign in from. An employee is notified of a sign-in from a new network.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use deskpass_core::{EmployeeKey, Timestamp};
 
 use super::new_session::NewSession;
-use crate::database::Tx;
-use crate::{AuditEvent, Notice, Result};
+use crate::database::{RowList, Sql, Tx};
+use crate::{AuditEvent, Notice, Result, StoreError};
 
 /// Precision of the time when a network was last seen, so that not every sign-in writes it.
 const SEEN_AT_PRECISION: Duration = Duration::from_hours(24);
@@ -15,14 +16,13 @@ pub(crate) const NETWORK_RETENTION: Duration = Duration::from_hours(24 * 180);
 
 /// Records the networks of new sessions, before their audit events are written; `true` for those of which a notice was queued.
 pub(super) fn record_networks(tx: &Tx<'_>, begun: &[&NewSession]) -> Result<Vec<bool>> {
-    let text = "SELECT seen_at FROM employee_network WHERE corp_id = $1 AND employee_key = $2 AND network = $3";
-    let keys = begun.iter().map(|NewSession { session, network, .. }| {
-        args![session.employee.corp(), session.employee.id(), &*network.name]
-    });
-    let seen = tx.rows_for_each(text, &keys.collect::<Vec<_>>(), |row| row.timestamp(0))?;
+    let seen = match **tx {
+        Sql::Postgres(_) if begun.len() > 1 => seen_in_lists(tx, begun)?,
+        Sql::Sqlite(_) | Sql::Postgres(_) => seen_each(tx, begun)?,
+    };
     let (mut notices, mut statements) = (Vec::with_capacity(begun.len()), Vec::new());
     for (new, seen) in begun.iter().zip(seen) {
-        let (seen, now) = (seen.first().copied(), new.session.created_at);
+        let now = new.session.created_at;
         if seen.is_some_and(|seen| now < seen + SEEN_AT_PRECISION) {
             notices.push(None);
             continue;
@@ -34,6 +34,43 @@ pub(super) fn record_networks(tx: &Tx<'_>, begun: &[&NewSession]) -> Result<Vec<
     tx.execute_all(&statements)?;
     notices.iter().flatten().try_for_each(|notice| notice.write(tx))?;
     Ok(notices.iter().map(Option::is_some).collect())
+}
+
+/// When each employee last signed in from the network of the new session, if at all.
+fn seen_each(tx: &Tx<'_>, begun: &[&NewSession]) -> Result<Vec<Option<Timestamp>>> {
+    let text = "SELECT seen_at FROM employee_network WHERE corp_id = $1 AND employee_key = $2 AND network = $3";
+    let keys = begun.iter().map(|NewSession { session, network, .. }| {
+        args![session.employee.corp(), session.employee.id(), &*network.name]
+    });
+    let seen = tx.rows_for_each(text, &keys.collect::<Vec<_>>(), |row| row.timestamp(0))?;
+    Ok(seen.into_iter().map(|seen| seen.first().copied()).collect())
+}
+
+/// The same for several employees at once, with their places in the list.
+pub(super) static SEEN_LIST: LazyLock<RowList> = LazyLock::new(|| {
+    let columns = [("place", "bigint"), ("corp_id", "text"), ("employee_key", "text"), ("network", "text")];
+    RowList::new(LIST_SIZE, &columns, |new| {
+        format!(
+            "SELECT new.place, known.seen_at FROM {new} JOIN employee_network AS known USING (corp_id, employee_key, network)"
+        )
+    })
+});
+
+/// How many networks a statement looks for.
+const LIST_SIZE: usize = 16;
+
+fn seen_in_lists(tx: &Tx<'_>, begun: &[&NewSession]) -> Result<Vec<Option<Timestamp>>> {
+    let keys = (0_i64..).zip(begun).map(|(place, NewSession { session, network, .. })| {
+        args![place, session.employee.corp(), session.employee.id(), &*network.name].to_vec()
+    });
+    let lists = SEEN_LIST.values(keys.collect());
+    let found = tx.rows_for_each(&SEEN_LIST.text, &lists, |row| Ok((row.int(0)?, row.timestamp(1)?)))?;
+    let mut seen = vec![None; begun.len()];
+    for (place, at) in found.into_iter().flatten() {
+        let place = usize::try_from(place).ok().and_then(|place| seen.get_mut(place));
+        *place.ok_or_else(|| StoreError::damaged("a row of an unknown place"))? = Some(at);
+    }
+    Ok(seen)
 }
 
 const RECORD_NETWORK: &str = "INSERT INTO employee_network (corp_id, employee_key, network, seen_at)

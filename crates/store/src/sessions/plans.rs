@@ -2,10 +2,12 @@
 
 use deskpass_core::{Digest, Timestamp};
 
+use super::begin::INSERT_LIST;
 use super::end_all::{END_SESSIONS, NEXT_SESSIONS};
 use super::last_use::RECORD_USE;
 use super::lockout_preview::SESSIONS;
 use super::lookup::{FIND, FIND_LISTS};
+use super::network::SEEN_LIST;
 use crate::database::SqlValue;
 
 /// The statements, each with its name and values.
@@ -24,9 +26,12 @@ pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)
 pub(crate) fn list_statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)> {
     let digest = SqlValue::from(Digest::of(&[b"any"]));
     let names = ["few sessions with their people", "many sessions with their people"];
-    names
-        .into_iter()
-        .zip(&*FIND_LISTS)
-        .map(|(name, list)| (name, list.text.clone(), vec![digest.clone(); list.size]))
-        .collect()
+    let lists = names.into_iter().zip(&*FIND_LISTS);
+    let lists = lists.map(|(name, list)| (name, list.text.clone(), vec![digest.clone(); list.size]));
+    let groups = [("sessions of a group", &INSERT_LIST), ("networks of a group", &SEEN_LIST)];
+    let groups = groups.into_iter().flat_map(|(name, list)| {
+        // No row: all values are NULL.
+        list.values(vec![Vec::new()]).into_iter().map(move |values| (name, list.text.clone(), values))
+    });
+    lists.chain(groups).collect()
 }

@@ -88,12 +88,14 @@ static STATISTICS: [Row; 1] = [("statistics", &["primary key of sign_in_count"])
 static KEYS_OF_SESSIONS: [&str; 4] =
     ["primary key of session", "primary key of denied_token", "primary key of employee", "primary key of user_role"];
 
-/// Only nodes that share a database have a journal, and read a list of sessions at a time.
-static SHARED: [Row; 4] = [
+/// Only nodes that share a database have a journal, and read and write a list of sessions at a time.
+static SHARED: [Row; 6] = [
     ("journal, read", &["journal_by_transaction"]),
     ("journal, sweep", &["journal_by_time"]),
     ("few sessions with their people", &KEYS_OF_SESSIONS),
     ("many sessions with their people", &KEYS_OF_SESSIONS),
+    ("sessions of a group", &["primary key of denied_token"]),
+    ("networks of a group", &["primary key of employee_network"]),
 ];
 
 fn is_embedded(fixture: &Fixture) -> bool {
