@@ -11,8 +11,7 @@ const PADDING: [u8; 2] = [0xec, 0x11];
 
 /// The codewords of a text that fits into the format of a template, in the order in which they are drawn.
 pub(crate) fn codewords(text: &[u8], template: &Template) -> Vec<u8> {
-    let Template { format, divisor, .. } = template;
-    let format = *format;
+    let Template { format, ref divisor, .. } = *template;
     let data = data_codewords(text, format);
     let check_codewords = format.check_codewords;
     let block = format.data_codewords() / format.blocks;

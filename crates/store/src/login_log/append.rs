@@ -3,7 +3,6 @@
 //! A chain is locked until the transaction ends. However many entries there are, PostgreSQL is asked three times: to lock their chains,
 //! where the chains end, and to write.
 
-use std::iter::repeat;
 use std::sync::LazyLock;
 
 use super::LogEntry;
@@ -13,21 +12,23 @@ use super::entry::EntryTexts;
 use crate::database::{Row, RowList, Sql, SqlValue, Tx, names};
 use crate::{Result, StoreError};
 
-/// Locks up to eight chains until the transaction ends, in one order in all transactions, so that two of them do not block each other.
-const LOCK: &str = "SELECT 1 FROM log_chain WHERE chain IN ($1, $2, $3, $4, $5, $6, $7, $8) ORDER BY chain FOR UPDATE";
-/// The number of chains in [`LOCK`].
-const MAX_LOCKED_CHAINS: usize = 8;
+/// Locks a chain until the transaction ends. A statement for each chain: one for several would not see a chain that was created while it
+/// waited for another, and would leave it unlocked.
+const LOCK: &str = "UPDATE log_chain SET seq = seq WHERE chain = $1";
 
 const CREATE: &str = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
     VALUES ($1, 0, '', 0, '', '') ON CONFLICT DO NOTHING";
 
 const READ_ENDS: &str = "SELECT chain, seq, hash, key_id FROM log_chain WHERE chain >= 0 AND chain < $1";
 
+/// How many rows a statement of PostgreSQL writes: a group of sign-ins has some 20 to 60.
+const LIST_SIZE: usize = 16;
+
 const MOVE_END: &str = "UPDATE log_chain SET seq = $2, hash = $3 WHERE chain = $1";
 
 /// The same for several chains on PostgreSQL.
-static MOVE_ENDS: LazyLock<RowList> = LazyLock::new(|| {
-    RowList::new(MAX_LOCKED_CHAINS, &[("chain", "bigint"), ("seq", "bigint"), ("hash", "text")], |new| {
+static MOVE_ENDS: LazyLock<RowList<3>> = LazyLock::new(|| {
+    RowList::new(LIST_SIZE, [("chain", "bigint"), ("seq", "bigint"), ("hash", "text")], |new| {
         format!("UPDATE log_chain SET seq = new.seq, hash = new.hash FROM {new} WHERE log_chain.chain = new.chain")
     })
 });
@@ -38,8 +39,8 @@ const INSERT: &str = "INSERT INTO login_log (id, at, event, corp_id, employee_ke
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
 
 /// The same for several rows on PostgreSQL.
-static INSERT_LIST: LazyLock<RowList> = LazyLock::new(|| {
-    RowList::new(LIST_SIZE, &COLUMNS, |new| {
+static INSERT_LIST: LazyLock<RowList<22>> = LazyLock::new(|| {
+    RowList::new(LIST_SIZE, COLUMNS, |new| {
         let columns = names(&COLUMNS);
         format!("INSERT INTO login_log ({columns}) SELECT {columns} FROM {new} WHERE id IS NOT NULL")
     })
@@ -92,12 +93,10 @@ impl LogEntry {
     }
 }
 
-/// How many rows a statement of PostgreSQL writes.
-const LIST_SIZE: usize = 16;
-
 /// Appends entries to their chains.
 fn append(tx: &Tx<'_>, entries: &[&LogEntry]) -> Result<()> {
     let mut chains: Vec<_> = entries.iter().map(|entry| chain_of(&entry.id)).collect();
+    // In one order in all transactions, so that two of them do not block each other.
     chains.sort_unstable();
     chains.dedup();
     if chains.is_empty() {
@@ -124,7 +123,7 @@ fn append(tx: &Tx<'_>, entries: &[&LogEntry]) -> Result<()> {
     }
     let moved = chains.iter().map(|chain| {
         let (seq, hash) = ends.of(*chain);
-        args![*chain, seq, hash].to_vec()
+        args![*chain, seq, hash]
     });
     let mut statements = each_or_in_lists(tx, MOVE_END, &MOVE_ENDS, moved.collect());
     let inserted = rows.iter().map(|(entry, texts, place)| values(entry, texts, place));
@@ -133,17 +132,17 @@ fn append(tx: &Tx<'_>, entries: &[&LogEntry]) -> Result<()> {
 }
 
 /// The statements for these rows: on PostgreSQL, one for each list of them.
-fn each_or_in_lists<'v>(
+fn each_or_in_lists<'v, const WIDTH: usize>(
     tx: &Tx<'_>,
     one: &'static str,
-    several: &'static RowList,
-    rows: Vec<Vec<SqlValue<'v>>>,
+    several: &'static RowList<WIDTH>,
+    rows: Vec<[SqlValue<'v>; WIDTH]>,
 ) -> Vec<(&'static str, Vec<SqlValue<'v>>)> {
     match **tx {
         Sql::Postgres(_) if rows.len() > 1 => {
             several.values(rows).into_iter().map(|values| (&*several.text, values)).collect()
         }
-        Sql::Sqlite(_) | Sql::Postgres(_) => rows.into_iter().map(|values| (one, values)).collect(),
+        Sql::Sqlite(_) | Sql::Postgres(_) => rows.into_iter().map(|values| (one, values.to_vec())).collect(),
     }
 }
 
@@ -168,11 +167,11 @@ fn lock_and_read(tx: &Tx<'_>, chains: &[i64]) -> Result<Vec<StoredEnd>> {
     Ok(ends)
 }
 
-/// Locks chains. SQLite has one writing transaction.
+/// Locks chains, in this order. SQLite has one writing transaction.
 fn lock(tx: &Tx<'_>, chains: &[i64]) -> Result<()> {
     let Sql::Postgres(_) = **tx else { return Ok(()) };
-    let values = chains.iter().map(|chain| SqlValue::Int(*chain)).chain(repeat(SqlValue::Null));
-    tx.rows(LOCK, &values.take(MAX_LOCKED_CHAINS).collect::<Vec<_>>(), |_| Ok(())).map(drop)
+    let locks: Vec<_> = chains.iter().map(|chain| (LOCK, args![*chain].to_vec())).collect();
+    tx.execute_all(&locks).map(drop)
 }
 
 fn read_ends(tx: &Tx<'_>) -> Result<Vec<StoredEnd>> {
@@ -183,11 +182,11 @@ fn read_ends(tx: &Tx<'_>) -> Result<Vec<StoredEnd>> {
 }
 
 /// The values of a row at its place in a chain.
-fn values<'a>(entry: &'a LogEntry, texts: &'a EntryTexts, place: &'a ChainPlace) -> Vec<SqlValue<'a>> {
+fn values<'a>(entry: &'a LogEntry, texts: &'a EntryTexts, place: &'a ChainPlace) -> [SqlValue<'a>; 22] {
     let added = texts.added(place.seen_seq, &place.seen_hash);
     let row = entry.content(texts, added);
     let (actor_corp, actor) = row.actor.unzip();
-    Vec::from(args![
+    args![
         row.id,
         row.at,
         row.event,
@@ -210,5 +209,5 @@ fn values<'a>(entry: &'a LogEntry, texts: &'a EntryTexts, place: &'a ChainPlace)
         added.seen_seq,
         added.seen_hash,
         added.reference
-    ])
+    ]
 }

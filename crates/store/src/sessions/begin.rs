@@ -149,8 +149,8 @@ const INSERT_UNLESS_DENIED: &str = "INSERT INTO session (digest, corp_id, employ
 
 /// The same for several sessions; returns the digests of those that were written. The tokens are looked for on the deny list one by one: a
 /// join could read all of it.
-pub(super) static INSERT_LIST: LazyLock<RowList> = LazyLock::new(|| {
-    RowList::new(LIST_SIZE, &COLUMNS, |new| {
+pub(super) static INSERT_LIST: LazyLock<RowList<12>> = LazyLock::new(|| {
+    RowList::new(LIST_SIZE, COLUMNS, |new| {
         let columns = names(&COLUMNS);
         format!(
             "INSERT INTO session ({columns}, seen_at) SELECT {columns}, created_at FROM {new} WHERE digest IS NOT NULL
@@ -160,7 +160,7 @@ pub(super) static INSERT_LIST: LazyLock<RowList> = LazyLock::new(|| {
     })
 });
 
-/// How many sessions a statement writes.
+/// How many sessions a statement writes: a group has some 20 to 60.
 const LIST_SIZE: usize = 16;
 
 /// The columns of [`row_values`].
@@ -200,10 +200,11 @@ fn insert_unless_denied(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<boo
 }
 
 fn insert_lists(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<bool>> {
-    let rows = sessions.iter().map(|new| row_values(new).to_vec()).collect();
+    let rows = sessions.iter().map(|new| row_values(new)).collect();
     let inserted = tx.rows_for_each(&INSERT_LIST.text, &INSERT_LIST.values(rows), |row| row.digest(0))?;
-    let inserted: HashSet<Digest> = inserted.into_iter().flatten().collect();
-    Ok(sessions.iter().map(|new| inserted.contains(&new.digest)).collect())
+    let mut inserted: HashSet<Digest> = inserted.into_iter().flatten().collect();
+    // Of two with one digest, PostgreSQL writes the first.
+    Ok(sessions.iter().map(|new| inserted.remove(&new.digest)).collect())
 }
 
 fn insert_each(tx: &Tx<'_>, text: &str, sessions: &[&NewSession]) -> Result<Vec<bool>> {

@@ -46,22 +46,23 @@ fn seen_each(tx: &Tx<'_>, begun: &[&NewSession]) -> Result<Vec<Option<Timestamp>
     Ok(seen.into_iter().map(|seen| seen.first().copied()).collect())
 }
 
-/// The same for several employees at once, with their places in the list.
-pub(super) static SEEN_LIST: LazyLock<RowList> = LazyLock::new(|| {
+/// The same for several employees at once, with their places in the list. It is a join, because PostgreSQL reads the whole table as long as it
+/// takes the table for empty: for the list then, and not for each employee. In a full table it uses the index.
+pub(super) static SEEN_LIST: LazyLock<RowList<4>> = LazyLock::new(|| {
     let columns = [("place", "bigint"), ("corp_id", "text"), ("employee_key", "text"), ("network", "text")];
-    RowList::new(LIST_SIZE, &columns, |new| {
+    RowList::new(LIST_SIZE, columns, |new| {
         format!(
             "SELECT new.place, known.seen_at FROM {new} JOIN employee_network AS known USING (corp_id, employee_key, network)"
         )
     })
 });
 
-/// How many networks a statement looks for.
+/// How many networks a statement looks for: a group has some 20 to 60.
 const LIST_SIZE: usize = 16;
 
 fn seen_in_lists(tx: &Tx<'_>, begun: &[&NewSession]) -> Result<Vec<Option<Timestamp>>> {
     let keys = (0_i64..).zip(begun).map(|(place, NewSession { session, network, .. })| {
-        args![place, session.employee.corp(), session.employee.id(), &*network.name].to_vec()
+        args![place, session.employee.corp(), session.employee.id(), &*network.name]
     });
     let lists = SEEN_LIST.values(keys.collect());
     let found = tx.rows_for_each(&SEEN_LIST.text, &lists, |row| Ok((row.int(0)?, row.timestamp(1)?)))?;
