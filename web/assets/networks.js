@@ -122,6 +122,8 @@ async function save(view, lists, { roles }) {
   const asked = { title: say('save_lists'), text, action: say('save_lists'), danger: count > 0 };
   const done = await view.desk.risky({ method: 'PUT', path: PATH, body: lists, ...asked });
   if (!done) return;
+  // In effect, though not read again yet: leaving now loses nothing.
+  view.saved = lists;
   view.desk.say(say('lists_saved'));
   await load(view);
   view.editors[0]?.focus();

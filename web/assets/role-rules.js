@@ -205,6 +205,8 @@ async function save(view, rules, items) {
   });
   if (!done) return;
   const changed = done.data.items.filter(({ gained, lost }) => gained.length + lost.length > 0);
+  // In effect, though not read again yet: leaving now loses nothing.
+  view.known = { ...view.known, rules: [...view.known.rules.filter(({ from_file }) => from_file), ...view.rules] };
   view.desk.say(say('rules_saved', { count: changed.length }));
   load(view);
 }
