@@ -1,5 +1,7 @@
 //! The formats of QR codes (ISO/IEC 18004): version, error correction level, and how many codewords they have.
 
+use std::ops::Range;
+
 /// The error correction levels, as the code itself names them.
 const LOW: u32 = 0b01;
 const MEDIUM: u32 = 0b00;
@@ -46,6 +48,32 @@ impl Format {
     /// The number of codewords that are data.
     pub(crate) const fn data_codewords(self) -> usize {
         self.codewords() - self.blocks * self.check_codewords
+    }
+
+    /// The data of each block, as a range of the data codewords. The last blocks may have one codeword more.
+    pub(crate) fn data_blocks(self) -> impl Iterator<Item = Range<usize>> {
+        let (size, long_blocks) = (self.data_codewords() / self.blocks, self.data_codewords() % self.blocks);
+        let start = move |block: usize| block * size + (block + long_blocks).saturating_sub(self.blocks);
+        (0..self.blocks).map(move |block| start(block)..start(block + 1))
+    }
+
+    /// The check codewords of each block, as a range of all codewords.
+    fn check_blocks(self) -> impl Iterator<Item = Range<usize>> {
+        let start = move |block: usize| self.data_codewords() + block * self.check_codewords;
+        (0..self.blocks).map(move |block| start(block)..start(block + 1))
+    }
+
+    /// The numbers of the codewords in the order in which they are drawn: the first of each block, the second of each
+    /// block, and so on.
+    pub(crate) fn drawing_order(self) -> Vec<usize> {
+        let (mut data, mut check): (Vec<_>, Vec<_>) = (self.data_blocks().collect(), self.check_blocks().collect());
+        let mut order = Vec::with_capacity(self.codewords());
+        for blocks in [&mut data, &mut check] {
+            while order.len() < self.codewords() && blocks.iter().any(|block| !block.is_empty()) {
+                order.extend(blocks.iter_mut().filter_map(Range::next));
+            }
+        }
+        order
     }
 
     /// The number of all codewords: an eighth of the modules that are not part of a pattern.

@@ -9,6 +9,7 @@ mod dimensions;
 mod format;
 mod modules;
 mod picture;
+mod pixel_codes;
 mod pixel_stream;
 mod reed_solomon;
 mod row_codes;
@@ -18,8 +19,6 @@ mod template;
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
 mod tests;
 
-use self::codewords::codewords;
-use self::modules::Modules;
 use self::template::Template;
 
 /// An error: the text is longer than what the largest QR code holds.
@@ -31,11 +30,6 @@ pub struct TextTooLong;
 // Code that is inlined into a crate optimised for size is optimised for size, too.
 #[inline(never)]
 pub fn png(text: &str) -> Result<Vec<u8>, TextTooLong> {
-    Ok(picture::png(&encode(text)?))
-}
-
-/// The modules of the QR code of a text.
-fn encode(text: &str) -> Result<Modules, TextTooLong> {
     let template = Template::for_text(text.len()).ok_or(TextTooLong)?;
-    Ok(template.draw(&codewords(text.as_bytes(), template)))
+    Ok(picture::png(&template.draw(text), &template.row_codes))
 }

@@ -1,87 +1,12 @@
-//! The Huffman codes for the rows of pixels of a QR code.
-//!
-//! With six pixels per module, four modules side by side are three bytes, and only eight different bytes occur. Rows
-//! repeat the row above. So the codes are known in advance, except for two lengths of repetitions, which depend on the
-//! width of the picture.
+//! The Huffman codes with which the rows of pixels of a QR code repeat. They are known in advance, except for two lengths
+//! of repetitions, which depend on the width of the picture.
 
 use crate::bit_writer::{BitWriter, Bits};
-use crate::dimensions::PIXELS_PER_MODULE;
+use crate::dimensions::{PIXELS_PER_MODULE, QUIET_ZONE_MODULES};
+use crate::pixel_codes::LITERAL_LENGTHS;
 
-/// The codes of the bytes that occur, shorter for the more frequent ones. Any other byte has none.
-const fn literal(byte: u8) -> Bits {
-    match byte {
-        0x00 => Bits::of_code(0b00, 2),
-        0xff => Bits::of_code(0b01, 2),
-        0x03 => Bits::of_code(0b1000, 4),
-        0x0f => Bits::of_code(0b1001, 4),
-        0x3f => Bits::of_code(0b1010, 4),
-        0xc0 => Bits::of_code(0b1011, 4),
-        0xf0 => Bits::of_code(0b1100, 4),
-        _ => Bits::of_code(0b1101, 4),
-    }
-}
-
-/// The lengths of the codes of [`literal`].
-const LITERAL_LENGTHS: [(u16, u8); 8] =
-    [(0x00, 2), (0x03, 4), (0x0f, 4), (0x3f, 4), (0xc0, 4), (0xf0, 4), (0xfc, 4), (0xff, 2)];
-
-/// The filter of every row, "none", before its pixels.
-pub(crate) const ROW_START: Bits = literal(0x00);
-
-/// A light module at the end of a row, and two bits that are not shown.
-pub(crate) const ROW_END: Bits = literal(0xff);
-
-/// Four modules side by side.
-#[derive(Debug)]
-pub(crate) struct FourModules {
-    /// The codes of their three bytes.
-    pub(crate) code: Bits,
-    /// The sum of the bytes.
-    pub(crate) sum: u32,
-    /// The sum of the sums after each byte.
-    pub(crate) sum_of_sums: u32,
-}
-
-impl FourModules {
-    /// The modules by their colours: the highest of the four bits is the leftmost module, and a set bit is a dark one.
-    pub(crate) fn of(dark: u8) -> &'static Self {
-        let [light, ..] = &FOUR_MODULES;
-        FOUR_MODULES.get(usize::from(dark)).unwrap_or(light)
-    }
-
-    const fn new(dark: u8) -> Self {
-        let mut pixels: u32 = 0;
-        let mut module = 4;
-        while module > 0 {
-            module -= 1;
-            let light = (dark >> module) & 1 == 0;
-            pixels = (pixels << PIXELS_PER_MODULE) | if light { 0b11_1111 } else { 0 };
-        }
-        let [_, first, second, third] = pixels.to_be_bytes();
-        let code = literal(first).then(literal(second)).then(literal(third));
-        let [first, second, third] = [first as u32, second as u32, third as u32];
-        Self { code, sum: first + second + third, sum_of_sums: 3 * first + 2 * second + third }
-    }
-}
-
-static FOUR_MODULES: [FourModules; 16] = [
-    FourModules::new(0b0000),
-    FourModules::new(0b0001),
-    FourModules::new(0b0010),
-    FourModules::new(0b0011),
-    FourModules::new(0b0100),
-    FourModules::new(0b0101),
-    FourModules::new(0b0110),
-    FourModules::new(0b0111),
-    FourModules::new(0b1000),
-    FourModules::new(0b1001),
-    FourModules::new(0b1010),
-    FourModules::new(0b1011),
-    FourModules::new(0b1100),
-    FourModules::new(0b1101),
-    FourModules::new(0b1110),
-    FourModules::new(0b1111),
-];
+/// Compression with a window of 32 KB, without effort; together a multiple of 31.
+const ZLIB_HEADER: [u8; 2] = [0x78, 0x01];
 
 /// The longest repetition of the format, in bytes, and its symbol and code.
 const LONGEST: u32 = 258;
@@ -128,22 +53,24 @@ impl Symbol {
 pub(crate) struct RowCodes {
     /// Repeats one row.
     pub(crate) one_more: Bits,
-    /// How many of the longest repetitions are in five rows.
-    longest_count: u32,
-    longest: Bits,
-    /// What is left of five rows.
-    rest: Bits,
+    /// Repeats five rows.
+    pub(crate) five_more: Bits,
     /// The end of the stream.
     pub(crate) end: Bits,
-    /// The lengths of the codes of all lengths and the end, in the order of the symbols.
-    code_lengths: Vec<(u16, u8)>,
-    distance_symbol: u16,
+    /// The number of bytes in a row of pixels, with its filter.
+    pub(crate) row_bytes: u32,
+    /// Whether five modules are left over when those of a row are counted in eights, and not one.
+    pub(crate) ends_with_five_modules: bool,
+    /// The beginning of the stream, and space for the pixels.
+    pub(crate) header: BitWriter,
 }
 
 impl RowCodes {
-    /// The codes for rows of this many bytes, the filter included. For a QR code that is 3 × version + 20, so 23 to
-    /// 140.
-    pub(crate) fn new(row_bytes: u32) -> Self {
+    /// The codes for the picture of a QR code with this side.
+    pub(crate) fn new(side: usize) -> Self {
+        let modules = side + 2 * QUIET_ZONE_MODULES;
+        // 3 × version + 20, so 23 to 140.
+        let row_bytes = u32::try_from(1 + (modules * PIXELS_PER_MODULE).div_ceil(8)).unwrap_or(u32::MAX);
         let five_rows = 5 * row_bytes;
         let (row, rest) = (Symbol::of_length(row_bytes), Symbol::of_length(five_rows % LONGEST));
         let distance = Symbol::of_distance(row_bytes);
@@ -162,45 +89,43 @@ impl RowCodes {
             vec![(END_SYMBOL, 6), (row.number, 6), (rest.number, 5), (LONGEST_SYMBOL, 4)]
         };
         code_lengths.sort_unstable();
+        let longest =
+            (0..five_rows / LONGEST).fold(Bits::NONE, |longest, _| longest.then(LONGEST_CODE).then(distance_code));
+        let mut header = BitWriter::after(&ZLIB_HEADER);
+        write_code_lengths(&mut header, &code_lengths, distance.number);
+        // The pixels of a module take two bits and a half, if half of the modules are dark.
+        header.reserve(side * modules / 3);
         Self {
             one_more: row_code.then(row.extra).then(distance_code),
-            longest_count: five_rows / LONGEST,
-            longest: LONGEST_CODE.then(distance_code),
-            rest: rest_code.then(rest.extra).then(distance_code),
+            five_more: longest.then(rest_code).then(rest.extra).then(distance_code),
             end: end_code,
-            code_lengths,
-            distance_symbol: distance.number,
+            row_bytes,
+            ends_with_five_modules: modules % 8 == 5,
+            header,
         }
     }
+}
 
-    /// Writes the five repetitions of the row before.
-    pub(crate) fn write_five_more(&self, stream: &mut BitWriter) {
-        for _ in 0..self.longest_count {
-            stream.write(self.longest);
-        }
-        stream.write(self.rest);
+/// Writes the header of the only block: the lengths of all codes. Those of all lengths and the end are in the order of the
+/// symbols.
+fn write_code_lengths(stream: &mut BitWriter, code_lengths: &[(u16, u8)], distance_symbol: u16) {
+    // The last block, with its own codes.
+    stream.write(Bits::of_number(0b101, 3));
+    // How many lengths follow, less 257, 1 and 4: of literals and lengths, of distances, and of the codes for these
+    // lengths.
+    stream.write(Bits::of_number(u32::from(LONGEST_SYMBOL - END_SYMBOL), 5));
+    stream.write(Bits::of_number(u32::from(distance_symbol), 5));
+    stream.write(Bits::of_number(14, 4));
+    for symbol in LENGTH_ORDER {
+        let is_used = length_code(symbol).is_some();
+        stream.write(Bits::of_number(if is_used { 3 } else { 0 }, 3));
     }
-
-    /// Writes the header of the only block: the lengths of all codes.
-    pub(crate) fn write_header(&self, stream: &mut BitWriter) {
-        // The last block, with its own codes.
-        stream.write(Bits::of_number(0b101, 3));
-        // How many lengths follow, less 257, 1 and 4: of literals and lengths, of distances, and of the codes for these
-        // lengths.
-        stream.write(Bits::of_number(u32::from(LONGEST_SYMBOL - END_SYMBOL), 5));
-        stream.write(Bits::of_number(u32::from(self.distance_symbol), 5));
-        stream.write(Bits::of_number(14, 4));
-        for symbol in LENGTH_ORDER {
-            let is_used = length_code(symbol).is_some();
-            stream.write(Bits::of_number(if is_used { 3 } else { 0 }, 3));
-        }
-        let mut next = 0;
-        let distances = [(0, 1), (self.distance_symbol, 1)].map(|(symbol, bits)| (LONGEST_SYMBOL + 1 + symbol, bits));
-        for &(symbol, bits) in LITERAL_LENGTHS.iter().chain(&self.code_lengths).chain(&distances) {
-            write_unused(stream, symbol - next);
-            stream.write(length_code(bits).unwrap_or(UNUSED));
-            next = symbol + 1;
-        }
+    let mut next = 0;
+    let distances = [(0, 1), (distance_symbol, 1)].map(|(symbol, bits)| (LONGEST_SYMBOL + 1 + symbol, bits));
+    for &(symbol, bits) in LITERAL_LENGTHS.iter().chain(code_lengths).chain(&distances) {
+        write_unused(stream, symbol - next);
+        stream.write(length_code(bits).unwrap_or(UNUSED));
+        next = symbol + 1;
     }
 }
 
