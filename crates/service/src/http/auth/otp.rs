@@ -4,6 +4,7 @@ use deskpass_auth::{BoundDevice, DeviceStatus, PartialOrFull};
 use deskpass_core::{ClientInfo, RecoveryCode};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::App;
 use crate::config::Language;
@@ -65,7 +66,8 @@ pub(crate) async fn status(app: App, bearer: PartialOrFull) -> Result<Reply<OtpS
 pub(crate) struct OtpSetup {
     secret: String,
     otpauth_url: String,
-    qrcode_png_base64: String,
+    #[schemars(with = "String")]
+    qrcode_png_base64: Box<RawValue>,
     expires_in: u64,
 }
 

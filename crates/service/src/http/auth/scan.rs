@@ -11,6 +11,7 @@ use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
 use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::value::RawValue;
 use url::{Url, form_urlencoded};
 
 use crate::App;
@@ -139,7 +140,8 @@ impl DescribeInput for QrClient {
 pub(crate) struct QrCode {
     ticket: String,
     qrcode_url: String,
-    qrcode_png_base64: String,
+    #[schemars(with = "String")]
+    qrcode_png_base64: Box<RawValue>,
     expires_in: u64,
     expires_at: Rfc3339,
     /// The number to show below the QR code; missing unless `match` asked for it, or every code has one.
