@@ -41,6 +41,19 @@ impl Office {
         self.browser.click(&format!("#views [href='#/{view}']")).await;
     }
 
+    /// Makes the page wait in vain for what it reads from this path.
+    async fn stop_reading(&self, path: &str) {
+        let is_read = format!("String(path).endsWith('{path}') && (options.method || 'GET') === 'GET'");
+        let held = format!("{is_read} ? new Promise(() => {{}}) : window.ownFetch(path, options)");
+        let script = format!("window.ownFetch = window.fetch; window.fetch = (path, options = {{}}) => {held}");
+        self.browser.script(&script, &[]).await;
+    }
+
+    /// Ends what [`stop_reading`](Self::stop_reading) began.
+    async fn read_again(&self) {
+        self.browser.script("window.fetch = window.ownFetch", &[]).await;
+    }
+
     /// An employee without a device, in one of their roles.
     async fn of_person(employee: &str, role: &str) -> Self {
         let app = TestApp::start().await;

@@ -31,13 +31,6 @@ impl Office {
     }
 }
 
-/// Makes the page wait for the rules in vain.
-fn stop_reading() -> String {
-    let is_read = format!("String(path).endsWith('{PATH}') && (options.method || 'GET') === 'GET'");
-    let held = format!("{is_read} ? new Promise(() => {{}}) : window.ownFetch(path, options)");
-    format!("window.ownFetch = window.fetch; window.fetch = (path, options = {{}}) => {held}")
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rules_are_tried_before_they_are_saved() {
     let (office, device) = Office::with_rules(Options::default()).await;
@@ -68,7 +61,7 @@ async fn rules_are_tried_before_they_are_saved() {
     browser.click("#try").await;
     browser.wait_for("#save").await;
     // Who leaves before the page has read the saved rules again is not asked about unsaved ones.
-    browser.script(&stop_reading(), &[]).await;
+    office.stop_reading(PATH).await;
     browser.click("#save").await;
     office.confirm(&device.next_code()).await;
     office.until_status("Saved. People whose roles changed: 1.").await;
@@ -76,7 +69,7 @@ async fn rules_are_tried_before_they_are_saved() {
     assert_eq!(office.get(PATH).await["rules"], json!([rule]));
     office.view("person?employee_id=user01", "#origins [data-role=supervisor]").await;
     assert!(browser.text("#origins [data-role=supervisor]").await.contains("by a role rule"));
-    browser.script("window.fetch = window.ownFetch", &[]).await;
+    office.read_again().await;
 
     // Without the rule the role is lost, which the trial says too.
     office.view("role_rules", SALES).await;
