@@ -11,6 +11,7 @@ pub(crate) mod otp;
 pub(crate) mod permissions;
 mod pkce;
 pub(crate) mod platform_link;
+mod qr_client;
 pub(crate) mod scan;
 pub(crate) mod scan_events;
 pub(crate) mod scan_outcome;

@@ -4,136 +4,28 @@ use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
 use axum::response::IntoResponse as _;
-use deskpass_auth::{ConfirmationPrompt, Error, Needs, Refusal, RequestOrigin};
-use deskpass_core::{ClientInfo, Digest, LoginSource, MatchNumber, Secret, Ticket, rate_limit_address};
+use deskpass_auth::{ConfirmationPrompt, Error};
+use deskpass_core::{ClientInfo, Digest, MatchNumber, Secret, Ticket, rate_limit_address};
 use hyper::Uri;
-use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
+use hyper::header::{CONTENT_TYPE, HeaderName};
 use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use url::{Url, form_urlencoded};
+use url::form_urlencoded;
 
 use crate::App;
 use crate::config::{Language, NumberMatching};
 use crate::http::auth::platform_link::scan_link;
+use crate::http::auth::qr_client::QrClient;
 use crate::http::auth::scan_events::{self, ScanState};
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    Cookies, DescribeInput, FieldKind, FieldValue, FromFields, GivenValue, InputSpec, JsonBody, Query, RequestContext,
-    RequestTrace, run_to_completion, user_agent,
+    Cookies, DescribeInput, FromFields, InputSpec, JsonBody, RequestContext, RequestTrace, run_to_completion,
+    user_agent,
 };
 use crate::http::response::{Reply, SetCookie, SourceName, bind_browser, described_responses, landing, qr_picture};
 use crate::timestamp::Rfc3339;
-
-/// The clients of this service.
-const OWN_CLIENTS: &[&str] = &[LoginSource::H5.name(), LoginSource::ItAgent.name(), LoginSource::ItAdmin.name()];
-
-/// The client that a QR code is for: that of the authorization request, otherwise the named one, otherwise the one whose page asks,
-/// otherwise the employees'.
-#[derive(Debug)]
-pub(crate) struct QrClient {
-    source: LoginSource,
-    /// The name of the OpenID Connect client and the host that it leads to.
-    client: Option<(String, String)>,
-    /// Whether the client shows a number that the phone must pick.
-    with_number: bool,
-}
-
-/// The client that the query names.
-#[derive(FromFields)]
-struct QrClientQuery {
-    client: Option<OwnClient>,
-    /// The authorization request of an OpenID Connect client that the user signs in for.
-    request: Option<String>,
-    /// `1` if the client shows `match_number`, which the phone must then pick out of three; `auto` if it can, and the setting
-    /// `qr.number_match` decides; `0` unless given. With `qr.number_match = "always"` every code has a number.
-    #[field(name = "match", default = NumberDisplay::No)]
-    display: NumberDisplay,
-}
-
-/// Whether a client shows a number that the phone must pick.
-#[derive(Debug, PartialEq, Eq)]
-enum NumberDisplay {
-    /// It does not.
-    No,
-    /// It does.
-    Yes,
-    /// It does if there is one: the settings decide.
-    Auto,
-}
-
-impl NumberDisplay {
-    /// Whether a code gets a number under this setting.
-    fn has_number(&self, setting: NumberMatching) -> bool {
-        match setting {
-            NumberMatching::Always => true,
-            NumberMatching::On => *self != Self::No,
-            NumberMatching::Off => *self == Self::Yes,
-        }
-    }
-}
-
-/// The words for [`NumberDisplay`].
-const NUMBER_DISPLAYS: &[&str] = &["0", "1", "auto"];
-
-impl FieldValue for NumberDisplay {
-    fn kind() -> FieldKind {
-        FieldKind::OneOf(NUMBER_DISPLAYS)
-    }
-
-    fn read(given: GivenValue) -> Result<Self, FieldError> {
-        match &*given.text()? {
-            "0" => Ok(Self::No),
-            "1" => Ok(Self::Yes),
-            "auto" => Ok(Self::Auto),
-            _ => Err(FieldError::NotOneOf(NUMBER_DISPLAYS)),
-        }
-    }
-}
-
-/// A client of this service.
-struct OwnClient(LoginSource);
-
-impl FieldValue for OwnClient {
-    fn kind() -> FieldKind {
-        FieldKind::OneOf(OWN_CLIENTS)
-    }
-
-    fn read(given: GivenValue) -> Result<Self, FieldError> {
-        let named = LoginSource::from_name(&given.text()?).filter(|source| *source != LoginSource::Oidc);
-        named.map(Self).ok_or(FieldError::NotOneOf(OWN_CLIENTS))
-    }
-}
-
-impl FromRequestParts<RequestContext> for QrClient {
-    type Rejection = ApiError;
-    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        let Query(QrClientQuery { client: named, request, display }) =
-            Query::from_request_parts(parts, context).await?;
-        let with_number = display.has_number(context.app.settings.qr.number_match);
-        if let Some(request) = request {
-            let caller = RequestOrigin::from_request_parts(parts, context).await?;
-            let prompt = context.app.auth.authorization_prompt(&request, &caller).await?;
-            if matches!(prompt.needs, Needs::SignOut) {
-                return Err(Refusal::OidcRequestGone.into());
-            }
-            let client = Some((prompt.client, prompt.host));
-            return Ok(Self { source: LoginSource::Oidc, client, with_number });
-        }
-        let page = parts.headers.get(REFERER).and_then(|page| Url::parse(page.to_str().ok()?).ok());
-        let asking = page.and_then(|page| LoginSource::from_name(page.path_segments()?.next()?));
-        let asking = asking.filter(|source| *source != LoginSource::Oidc);
-        let source = named.map(|OwnClient(named)| named).or(asking).unwrap_or(LoginSource::H5);
-        Ok(Self { source, client: None, with_number })
-    }
-}
-
-impl DescribeInput for QrClient {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_query::<QrClientQuery>();
-    }
-}
 
 /// A sign-in ticket.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -162,7 +54,7 @@ pub(crate) async fn qrcode(
     let qrcode_url = scan_link(&app, language, &issued.scan_id);
     let qrcode_url = qrcode_url.ok_or_else(|| ApiError::unexpected(&"the platform has no link for phones"))?;
     let (expires_in, expires_at) = (issued.lifetime.as_secs(), Rfc3339(issued.expires_at));
-    let (ticket, qrcode_png_base64) = (issued.ticket.expose().to_owned(), qr_picture::png_base64(&qrcode_url)?);
+    let (ticket, qrcode_png_base64) = (issued.ticket.expose().to_owned(), qr_picture::png_base64_json(&qrcode_url)?);
     let match_number = issued.number.map(MatchNumber::get);
     Ok((set_cookie, Reply(QrCode { ticket, qrcode_url, qrcode_png_base64, expires_in, expires_at, match_number })))
 }
