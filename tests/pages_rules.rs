@@ -45,11 +45,11 @@ impl Office {
     async fn stop_reading(&self, path: &str) {
         let is_read = format!("String(path).endsWith('{path}') && (options.method || 'GET') === 'GET'");
         let held = format!("{is_read} ? new Promise(() => {{}}) : window.ownFetch(path, options)");
-        let script = format!("window.ownFetch = window.fetch; window.fetch = (path, options = {{}}) => {held}");
+        let script = format!("window.ownFetch ??= window.fetch; window.fetch = (path, options = {{}}) => {held}");
         self.browser.script(&script, &[]).await;
     }
 
-    /// Ends what [`stop_reading`](Self::stop_reading) began.
+    /// Lets the page read again.
     async fn read_again(&self) {
         self.browser.script("window.fetch = window.ownFetch", &[]).await;
     }

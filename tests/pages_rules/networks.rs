@@ -50,7 +50,7 @@ async fn lists_are_tried_before_they_are_saved() {
     browser.click("#save").await;
     office.confirm(&device.wrong_code()).await;
     office.refused("The code is wrong").await;
-    // Who leaves before the page has read the saved lists again is not asked about unsaved ones.
+    // A user who leaves before the page has read the saved lists again is not asked about unsaved ones.
     office.stop_reading(PATH).await;
     office.confirm(&device.next_code()).await;
     office.until_status("Saved").await;

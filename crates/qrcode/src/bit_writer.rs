@@ -1,6 +1,6 @@
 //! Bits in the order of the DEFLATE format.
 
-/// Some bits, at most 57: as many fit into 64 after seven that are pending. The first one is the lowest.
+/// Some bits, at most 56: as many fit into 63 after seven that are pending. The first one is the lowest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bits {
     value: u64,
@@ -10,7 +10,7 @@ pub(crate) struct Bits {
 impl Bits {
     pub(crate) const NONE: Self = Self { value: 0, count: 0 };
 
-    /// The lowest `count` bits of a number, of which the others are zero: the order of everything but Huffman codes.
+    /// The lowest `count` bits of a number, whose other bits must be zero: the order of everything but Huffman codes.
     pub(crate) const fn of_number(value: u32, count: usize) -> Self {
         Self { value: value as u64, count }
     }
@@ -20,7 +20,7 @@ impl Bits {
         Self::of_number(code.reverse_bits() >> (32 - count), count)
     }
 
-    /// These bits, then others; all together at most 57.
+    /// These bits, then others; all together at most 56.
     pub(crate) const fn then(self, next: Self) -> Self {
         Self { value: self.value | (next.value << self.count), count: self.count + next.count }
     }
@@ -28,8 +28,8 @@ impl Bits {
 
 /// Writes bits into bytes.
 ///
-/// Each call writes eight bytes; the next call overwrites those that are not complete. A branch on whether a byte is
-/// complete would depend on the picture, so that the processor could not predict it.
+/// Each call stores eight bytes; the next call overwrites the incomplete ones. A branch on whether a byte is complete would
+/// depend on the picture, so that the processor could not predict it.
 #[derive(Clone, Debug)]
 pub(crate) struct BitWriter {
     /// The complete bytes, then space.
@@ -48,12 +48,14 @@ impl BitWriter {
 
     /// Allocates the space for so many more bytes.
     pub(crate) fn reserve(&mut self, bytes: usize) {
-        self.bytes.resize(self.complete + bytes, 0);
+        let length = self.bytes.len().max(self.complete + bytes);
+        self.bytes.resize(length, 0);
     }
 
     /// Appends bits.
     #[inline]
     pub(crate) fn write(&mut self, bits: Bits) {
+        debug_assert!(bits.count <= 56, "too many bits at once");
         let (pending, count) = (self.pending | (bits.value << self.count), self.count + bits.count);
         match self.bytes.get_mut(self.complete..).and_then(<[u8]>::first_chunk_mut) {
             Some(next) => *next = pending.to_le_bytes(),

@@ -23,21 +23,21 @@ impl Modules {
 
     /// The rows, from top to bottom.
     pub(crate) fn rows(&self) -> impl Iterator<Item = &[u8]> {
-        self.bytes.chunks_exact(row_bytes(self.side))
+        self.bytes.chunks_exact(module_row_bytes(self.side))
     }
 }
 
 /// The number of bytes that a row of modules takes.
-pub(crate) fn row_bytes(side: usize) -> usize {
+pub(crate) fn module_row_bytes(side: usize) -> usize {
     (side + 2 * QUIET_ZONE_MODULES).div_ceil(8)
 }
 
-/// What is known of each module of a square, row by row, as eight in each byte: the quiet zone and the rest of the last
-/// byte have nothing.
+/// Groups the values of all modules by eight, as [`Modules`] does; `nothing` fills the quiet zone and the rest of the last
+/// group of a row.
 pub(crate) fn in_eights<T: Copy>(side: usize, modules: &[T], nothing: T) -> Vec<[T; 8]> {
-    let mut eights = Vec::with_capacity(side * row_bytes(side));
+    let mut eights = Vec::with_capacity(side * module_row_bytes(side));
     for row in modules.chunks_exact(side) {
-        let mut padded = vec![nothing; 8 * row_bytes(side)];
+        let mut padded = vec![nothing; 8 * module_row_bytes(side)];
         for (place, module) in padded.iter_mut().skip(QUIET_ZONE_MODULES).zip(row) {
             *place = *module;
         }

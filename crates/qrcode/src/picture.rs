@@ -12,10 +12,10 @@ const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 const PIXEL_FORMAT: [u8; 5] = [1, 0, 0, 0, 0];
 
 /// The PNG of a QR code.
-pub(crate) fn png(code: &Modules, codes: &RowCodes) -> Vec<u8> {
-    let side = (code.side() + 2 * QUIET_ZONE_MODULES) * PIXELS_PER_MODULE;
+pub(crate) fn png(modules: &Modules, row_codes: &RowCodes) -> Vec<u8> {
+    let side = (modules.side() + 2 * QUIET_ZONE_MODULES) * PIXELS_PER_MODULE;
     let side = u32::try_from(side).unwrap_or(u32::MAX).to_be_bytes();
-    let pixels = pixel_stream::compress(code, codes);
+    let pixels = pixel_stream::compress(modules, row_codes);
     let mut file = Vec::with_capacity(pixels.len() + 64);
     file.extend_from_slice(SIGNATURE);
     write_chunk(&mut file, *b"IHDR", &[&side[..], &side, &PIXEL_FORMAT].concat());

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use crate::bit_writer::Bits;
 use crate::dimensions::PIXELS_PER_MODULE;
 
-/// The codes of the bytes that occur, shorter for the more frequent ones. Any other byte has none.
+/// The codes of the eight bytes that occur, shorter for the more frequent ones.
 const fn literal(byte: u8) -> Bits {
     match byte {
         0x00 => Bits::of_code(0b00, 2),
@@ -19,6 +19,7 @@ const fn literal(byte: u8) -> Bits {
         0x3f => Bits::of_code(0b1010, 4),
         0xc0 => Bits::of_code(0b1011, 4),
         0xf0 => Bits::of_code(0b1100, 4),
+        // 0xfc
         _ => Bits::of_code(0b1101, 4),
     }
 }
@@ -30,7 +31,7 @@ pub(crate) const LITERAL_LENGTHS: [(u16, u8); 8] =
 /// The filter of every row, "none", before its pixels.
 pub(crate) const ROW_START: Pixels = Pixels::NONE.then(0x00);
 
-/// A light module at the end of a row, and two bits that are not shown.
+/// A light module at the end of a row, and two padding bits.
 pub(crate) const ROW_END: Pixels = Pixels::NONE.then(0xff);
 
 /// Pixels side by side.

@@ -6,7 +6,7 @@
 
 use crate::bit_writer::BitWriter;
 use crate::dimensions::QUIET_ZONE_MODULES;
-use crate::modules::{Modules, row_bytes};
+use crate::modules::{Modules, module_row_bytes};
 use crate::pixel_codes::{PixelCodes, Pixels, ROW_END, ROW_START};
 use crate::row_codes::RowCodes;
 
@@ -14,18 +14,18 @@ use crate::row_codes::RowCodes;
 const ADLER_MODULUS: u64 = 65_521;
 
 /// The rows of pixels, with their filters, as zlib stream.
-pub(crate) fn compress(code: &Modules, codes: &RowCodes) -> Vec<u8> {
-    let mut stream = PixelStream::new(codes);
-    let margin = vec![0; row_bytes(code.side())];
+pub(crate) fn compress(modules: &Modules, row_codes: &RowCodes) -> Vec<u8> {
+    let mut stream = PixelStream::new(row_codes);
+    let margin = vec![0; module_row_bytes(modules.side())];
     stream.write_margin(&margin);
-    for row in code.rows() {
+    for row in modules.rows() {
         stream.write_row(row);
     }
     stream.write_margin(&margin);
     stream.finish()
 }
 
-/// The sums of the bytes in a row that its checksum is computed from.
+/// The sums of the bytes in a row of pixels, for the checksum.
 #[derive(Clone, Copy, Debug, Default)]
 struct RowSums {
     sum: u32,
@@ -44,16 +44,16 @@ impl RowSums {
 struct PixelStream<'codes> {
     bits: BitWriter,
     pixel_codes: &'static PixelCodes,
-    codes: &'codes RowCodes,
+    row_codes: &'codes RowCodes,
     /// The two halves of Adler-32 before the remainder is taken: the sum of all bytes and one, and the sum of the sums
-    /// after each byte. In the largest picture, it is 10¹³.
+    /// after each byte, which is at most 3 × 10¹².
     sum: u64,
     sum_of_sums: u64,
 }
 
 impl<'codes> PixelStream<'codes> {
-    fn new(codes: &'codes RowCodes) -> Self {
-        Self { bits: codes.header.clone(), pixel_codes: PixelCodes::get(), codes, sum: 1, sum_of_sums: 0 }
+    fn new(row_codes: &'codes RowCodes) -> Self {
+        Self { bits: row_codes.stream_start.clone(), pixel_codes: PixelCodes::get(), row_codes, sum: 1, sum_of_sums: 0 }
     }
 
     /// Writes a row of modules.
@@ -61,8 +61,8 @@ impl<'codes> PixelStream<'codes> {
     #[inline]
     fn write_row(&mut self, modules: &[u8]) -> RowSums {
         let sums = self.write_pixels(modules);
-        self.bits.write(self.codes.five_more);
-        self.count_six(sums);
+        self.bits.write(self.row_codes.five_more);
+        self.add_six_rows(sums);
         sums
     }
 
@@ -70,9 +70,9 @@ impl<'codes> PixelStream<'codes> {
     fn write_margin(&mut self, light: &[u8]) {
         let sums = self.write_row(light);
         for _ in 1..QUIET_ZONE_MODULES {
-            self.bits.write(self.codes.one_more);
-            self.bits.write(self.codes.five_more);
-            self.count_six(sums);
+            self.bits.write(self.row_codes.one_more);
+            self.bits.write(self.row_codes.five_more);
+            self.add_six_rows(sums);
         }
     }
 
@@ -85,7 +85,7 @@ impl<'codes> PixelStream<'codes> {
         for eight in eights {
             self.write(self.pixel_codes.of_eight(*eight), &mut sums);
         }
-        if self.codes.ends_with_five_modules {
+        if self.row_codes.ends_with_five_modules {
             self.write(self.pixel_codes.of_left_four(*last), &mut sums);
         }
         self.write(&ROW_END, &mut sums);
@@ -98,10 +98,10 @@ impl<'codes> PixelStream<'codes> {
         sums.add(pixels);
     }
 
-    /// Counts six equal rows of pixels in the checksum.
+    /// Adds six equal rows of pixels to the checksum.
     #[inline]
-    fn count_six(&mut self, row: RowSums) {
-        let (bytes, sum) = (u64::from(self.codes.row_bytes), u64::from(row.sum));
+    fn add_six_rows(&mut self, row: RowSums) {
+        let (bytes, sum) = (u64::from(self.row_codes.pixel_row_bytes), u64::from(row.sum));
         self.sum_of_sums += 6 * (bytes * self.sum + u64::from(row.sum_of_sums));
         // Each row adds its sum to all sums of the rows after it: 5 + 4 + 3 + 2 + 1 times.
         self.sum_of_sums += 15 * bytes * sum;
@@ -109,7 +109,7 @@ impl<'codes> PixelStream<'codes> {
     }
 
     fn finish(mut self) -> Vec<u8> {
-        self.bits.write(self.codes.end);
+        self.bits.write(self.row_codes.end);
         let mut stream = self.bits.finish();
         let adler = ((self.sum_of_sums % ADLER_MODULUS) << 16) | (self.sum % ADLER_MODULUS);
         let [_, _, _, _, checksum @ ..] = adler.to_be_bytes();

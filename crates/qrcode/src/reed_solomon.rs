@@ -81,7 +81,7 @@ impl Divisor {
 
 /// The product of x - 2⁰, x - 2¹, and so on, without its highest power.
 fn divisor(degree: usize) -> Polynomial {
-    // One is the last coefficient of a product of this degree.
+    // The constant 1: it is the last of so many coefficients.
     let mut product = (degree..32).fold(Polynomial(0, 1 << 120), |one, _| one.shifted());
     for power in 0..degree {
         let times_root = (0..power).fold(product, |product, _| product.doubled());

@@ -58,11 +58,11 @@ pub(crate) struct RowCodes {
     /// The end of the stream.
     pub(crate) end: Bits,
     /// The number of bytes in a row of pixels, with its filter.
-    pub(crate) row_bytes: u32,
-    /// Whether five modules are left over when those of a row are counted in eights, and not one.
+    pub(crate) pixel_row_bytes: u32,
+    /// Whether the last byte of a row of modules has five of them; otherwise it has one.
     pub(crate) ends_with_five_modules: bool,
     /// The beginning of the stream, and space for the pixels.
-    pub(crate) header: BitWriter,
+    pub(crate) stream_start: BitWriter,
 }
 
 impl RowCodes {
@@ -70,10 +70,10 @@ impl RowCodes {
     pub(crate) fn new(side: usize) -> Self {
         let modules = side + 2 * QUIET_ZONE_MODULES;
         // 3 × version + 20, so 23 to 140.
-        let row_bytes = u32::try_from(1 + (modules * PIXELS_PER_MODULE).div_ceil(8)).unwrap_or(u32::MAX);
-        let five_rows = 5 * row_bytes;
-        let (row, rest) = (Symbol::of_length(row_bytes), Symbol::of_length(five_rows % LONGEST));
-        let distance = Symbol::of_distance(row_bytes);
+        let pixel_row_bytes = u32::try_from(1 + (modules * PIXELS_PER_MODULE).div_ceil(8)).unwrap_or(u32::MAX);
+        let five_rows = 5 * pixel_row_bytes;
+        let (row, rest) = (Symbol::of_length(pixel_row_bytes), Symbol::of_length(five_rows % LONGEST));
+        let distance = Symbol::of_distance(pixel_row_bytes);
         // The other distance with a code, 1, is the first; it is never used, and only makes the codes complete.
         let distance_code = Bits::of_code(0b1, 1).then(distance.extra);
         let is_same = row.number == rest.number;
@@ -91,17 +91,17 @@ impl RowCodes {
         code_lengths.sort_unstable();
         let longest =
             (0..five_rows / LONGEST).fold(Bits::NONE, |longest, _| longest.then(LONGEST_CODE).then(distance_code));
-        let mut header = BitWriter::after(&ZLIB_HEADER);
-        write_code_lengths(&mut header, &code_lengths, distance.number);
-        // The pixels of a module take two bits and a half, if half of the modules are dark.
-        header.reserve(side * modules / 3);
+        let mut stream_start = BitWriter::after(&ZLIB_HEADER);
+        write_code_lengths(&mut stream_start, &code_lengths, distance.number);
+        // Some 2.5 bits per module, and more in a small code.
+        stream_start.reserve(side * modules / 3 + 64);
         Self {
             one_more: row_code.then(row.extra).then(distance_code),
             five_more: longest.then(rest_code).then(rest.extra).then(distance_code),
             end: end_code,
-            row_bytes,
+            pixel_row_bytes,
             ends_with_five_modules: modules % 8 == 5,
-            header,
+            stream_start,
         }
     }
 }

@@ -18,10 +18,10 @@ static TEMPLATES: [OnceLock<Template>; FORMATS.len()] = [const { OnceLock::new()
 pub(crate) struct Template {
     format: Format,
     divisor: Divisor,
-    /// The colours in a code whose codewords have no bit that is set, eight modules in each byte.
-    dark: Vec<u8>,
-    /// For eight modules each, the numbers of the bits of the codewords that invert their colours.
-    bits: Vec<[u16; 8]>,
+    /// The modules of a code whose codewords are all zero, eight in each byte.
+    blank: Vec<u8>,
+    /// For each group of eight modules, the index of the bit of the codewords that inverts each of them.
+    bit_indexes: Vec<[u16; 8]>,
     pub(crate) row_codes: RowCodes,
 }
 
@@ -42,8 +42,8 @@ impl Template {
         Self {
             format,
             divisor: Divisor::new(format.check_codewords),
-            dark: in_eights(side, &dark, 0).into_iter().map(byte_of_bits).collect(),
-            bits: in_eights(side, &bits_of_modules(format, &patterns), no_bit(format)),
+            blank: in_eights(side, &dark, 0).into_iter().map(byte_of_bits).collect(),
+            bit_indexes: in_eights(side, &bits_of_modules(format, &patterns), unused_bit_index(format)),
             row_codes: RowCodes::new(side),
         }
     }
@@ -51,11 +51,12 @@ impl Template {
     /// The QR code of a text that fits.
     pub(crate) fn draw(&self, text: &str) -> Modules {
         let codewords = codewords(text.as_bytes(), self.format, &self.divisor);
-        // One more, for the modules that no bit inverts.
+        // One codeword more, which is zero: the modules that no bit inverts have its first bit.
         let bits: Vec<_> = codewords.iter().copied().chain([0]).map(bits_of_byte).collect();
         let bits = bits.as_flattened();
-        let bit = |number: &u16| bits.get(usize::from(*number)).copied().unwrap_or_default();
-        let bytes = self.bits.iter().zip(&self.dark).map(|(eight, dark)| dark ^ byte_of_bits(eight.iter().map(bit)));
+        let bit = |index: &u16| bits.get(usize::from(*index)).copied().unwrap_or_default();
+        let bytes =
+            self.bit_indexes.iter().zip(&self.blank).map(|(eight, blank)| blank ^ byte_of_bits(eight.iter().map(bit)));
         let bytes = bytes.collect();
         Modules::new(self.format.side(), bytes)
     }
@@ -63,7 +64,7 @@ impl Template {
 
 /// The bits of a byte from the highest on, each in a byte of its own.
 fn bits_of_byte(byte: u8) -> [u8; 8] {
-    // The product is eight copies of the byte, each one bit further from the place of its own byte.
+    // Eight copies of the byte, nine bits apart: copy k has bit 7 - k at the top of byte k.
     let copies = u64::from(byte).wrapping_mul(0x8040_2010_0804_0201);
     ((copies >> 7) & 0x0101_0101_0101_0101).to_le_bytes()
 }
@@ -73,22 +74,22 @@ fn byte_of_bits(bits: impl IntoIterator<Item = u8>) -> u8 {
     bits.into_iter().fold(0, |byte, bit| (byte << 1) | bit)
 }
 
-/// The number of a bit that is never set: it is the first after those of the codewords.
-fn no_bit(format: Format) -> u16 {
+/// The index of a bit that is never set: it is the first after those of the codewords.
+fn unused_bit_index(format: Format) -> u16 {
     u16::try_from(8 * format.codewords()).unwrap_or(u16::MAX)
 }
 
-/// The numbers of the bits that are drawn as each module, row by row. In a pattern, and for the few modules after the last
-/// codeword, that is no bit.
+/// The index of the bit that is drawn as each module, row by row. Patterns, and the few modules after the last codeword,
+/// have a bit that is never set.
 fn bits_of_modules(format: Format, patterns: &[Option<bool>]) -> Vec<u16> {
     let bits = format.drawing_order().into_iter().flat_map(|codeword| 8 * codeword..8 * codeword + 8);
-    let mut numbers = vec![no_bit(format); patterns.len()];
+    let mut indexes = vec![unused_bit_index(format); patterns.len()];
     for (module, bit) in places(format.side(), patterns).into_iter().zip(bits) {
-        if let (Some(number), Ok(bit)) = (numbers.get_mut(module), u16::try_from(bit)) {
-            *number = bit;
+        if let (Some(index), Ok(bit)) = (indexes.get_mut(module), u16::try_from(bit)) {
+            *index = bit;
         }
     }
-    numbers
+    indexes
 }
 
 /// The modules that are in no pattern, in the order in which bits are drawn: in pairs of columns from the right, up and

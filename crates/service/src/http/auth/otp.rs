@@ -86,7 +86,7 @@ pub(crate) async fn setup(
 ) -> Result<Reply<OtpSetup>, ApiError> {
     let setup = app.auth.set_up_device(&bearer, setup_code.as_deref(), &visitor).await?;
     let otpauth_url = setup.seed.otpauth_uri(ISSUER, bearer.employee_id());
-    let (secret, qrcode_png_base64) = (setup.seed.base32(), qr_picture::png_base64(&otpauth_url)?);
+    let (secret, qrcode_png_base64) = (setup.seed.base32(), qr_picture::png_base64_json(&otpauth_url)?);
     Ok(Reply(OtpSetup { secret, otpauth_url, qrcode_png_base64, expires_in: setup.lifetime.as_secs() }))
 }
 
