@@ -3,6 +3,7 @@
 mod bounded_resolver;
 pub(crate) mod clock;
 pub(crate) mod current;
+mod draining;
 mod flows;
 pub(crate) mod installation;
 pub(crate) mod logout_client;
@@ -27,10 +28,10 @@ use deskpass_core::{Clock, Digest, Entropy, InvalidId, MAX_CLOCK_SKEW, MachineCl
 use deskpass_platform::SettingsError;
 use deskpass_simulator::Simulator;
 use deskpass_store::{OpenError, Store, StoreError};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::app::clock::clock_difference;
+use crate::app::draining::Draining;
 use crate::app::installation::{NewData, OtherPlatform};
 use crate::app::own_pages::{OwnPages, OwnPagesProblem};
 use crate::app::platform::VerifyFileProblem;
@@ -92,7 +93,7 @@ pub struct AppInner {
     pub(crate) held_refusal_limiter: ClientLimiter,
     /// Limits the sockets, per client.
     pub(crate) socket_limiter: ClientLimiter,
-    draining: watch::Sender<bool>,
+    draining: Draining,
     /// The id of this node, for what it shares with others.
     node: [u8; 32],
     /// Synchronizes the caches of the store with other nodes; stops when the service is dropped.
@@ -265,7 +266,7 @@ impl App {
             event_stream_limiter: maximum_streams(&settings, &ClientLimiter::default()),
             held_refusal_limiter: maximum_held_refusals(&settings, &ClientLimiter::default()),
             socket_limiter: maximum_sockets(&settings, &ClientLimiter::default()),
-            draining: watch::Sender::new(false),
+            draining: Draining::new(),
             node,
             cache_sync: cache_sync.map(Arc::new),
             auth,
@@ -294,17 +295,16 @@ impl App {
 
     /// Marks this process as shutting down: readiness reports it, and waiting requests end.
     pub(crate) fn start_draining(&self) {
-        self.draining.send_replace(true);
+        self.draining.start();
     }
 
     pub(crate) fn is_draining(&self) -> bool {
-        *self.draining.borrow()
+        self.draining.has_started()
     }
 
     /// Completes when this process starts to shut down, so that waiting requests stop waiting.
     pub(crate) fn draining_started(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut draining = self.draining.subscribe();
-        async move { drop(draining.wait_for(|draining| *draining).await) }
+        self.draining.started()
     }
 }
 
