@@ -165,6 +165,15 @@ async fn plain_requests_are_answered_directly_and_others_are_not() {
     let origin = [("authorization", &*format!("Bearer {access}")), ("origin", "https://desk.example.com")];
     assert_eq!(client.get("/oidc/userinfo", &origin).await.status, 200);
     assert_eq!(direct_answers(&app).await, before + 3);
+    // After many refusals on a connection only one request in eight is tried, until one is answered.
+    for _ in 0..20 {
+        assert!(!client.is_valid("x").await);
+    }
+    for _ in 0..10 {
+        client.me(&session).await.data();
+    }
+    let answered = direct_answers(&app).await - before - 3;
+    assert!((3..10).contains(&answered), "{answered}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

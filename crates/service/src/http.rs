@@ -26,7 +26,7 @@ mod verifications;
 mod ws;
 
 pub use api_document::description;
-pub(crate) use dispatcher::{DirectAnswer, Dispatcher};
+pub(crate) use dispatcher::{DirectAnswer, DirectAttempts, Dispatcher};
 pub use request::RequiredAccess;
 pub(crate) use request::ReserveConnection;
 pub(crate) use request::user_agent::device_names;

@@ -22,8 +22,8 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use tracing::Instrument as _;
 
-pub(crate) use self::direct::DirectAnswer;
 use self::direct::DirectRoutes;
+pub(crate) use self::direct::{DirectAnswer, DirectAttempts};
 use self::navigation::{is_navigation, is_prefetch};
 use self::request_ids::{REQUEST_ID, RequestIds};
 use self::security_headers::add_security_headers;

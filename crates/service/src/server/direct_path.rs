@@ -12,7 +12,7 @@ use std::time::Instant;
 use tokio::io::AsyncWrite;
 
 use crate::app::current::CurrentApp;
-use crate::http::{DirectAnswer, Dispatcher};
+use crate::http::{DirectAnswer, DirectAttempts, Dispatcher};
 
 /// Returns the whole response to a request, or `None` if the HTTP library must have the request.
 type Handler = Box<dyn FnMut(&[u8]) -> Option<DirectAnswer> + Send>;
@@ -27,12 +27,13 @@ pub(super) struct DirectPath {
 impl DirectPath {
     /// With a service of its own: that of the ordinary way is behind a lock, since its requests may run beside each other.
     pub(super) fn new(dispatcher: Arc<Dispatcher>, mut app: CurrentApp, peer: IpAddr, enabled: bool) -> Self {
+        let mut attempts = DirectAttempts::default();
         Self::with(move |request| {
             // Off on connections of the reserve, which serve health checks only.
             if !enabled {
                 return None;
             }
-            dispatcher.answer_directly(app.refresh(), peer, request)
+            dispatcher.answer_directly(app.refresh(), peer, request, &mut attempts)
         })
     }
 

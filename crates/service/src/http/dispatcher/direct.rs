@@ -5,6 +5,7 @@
 //! answer itself costs. So these routes have a second, direct handler, which answers a plain request or leaves it to the ordinary
 //! way. Both ways use the same functions, and a test compares their answers.
 
+mod attempts;
 mod date;
 
 use std::net::IpAddr;
@@ -14,6 +15,7 @@ use deskpass_core::{Clock, TraceParent, concatenated};
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderValue, STRICT_TRANSPORT_SECURITY};
 
+pub(crate) use self::attempts::DirectAttempts;
 use self::date::with_date;
 use super::Dispatcher;
 use super::request_ids::REQUEST_ID;
@@ -88,12 +90,24 @@ fn response_head(mut headers: HeaderMap, strict_transport: Option<&HeaderValue>)
 impl Dispatcher {
     /// The response to a complete request whose framing was checked, if its route has a direct handler and that can answer it from
     /// memory. `None` for every other request, which then takes the ordinary way.
-    pub(crate) fn answer_directly(&self, app: &App, peer: IpAddr, request: &[u8]) -> Option<DirectAnswer> {
+    pub(crate) fn answer_directly(
+        &self,
+        app: &App,
+        peer: IpAddr,
+        request: &[u8],
+        attempts: &mut DirectAttempts,
+    ) -> Option<DirectAnswer> {
         let route = self.direct.find(request)?;
         // The last response of a connection has another head.
-        if app.is_draining() {
+        if app.is_draining() || !attempts.is_due() {
             return None;
         }
+        let answer = self.try_route(route, app, peer, request);
+        attempts.record(answer.is_some());
+        answer
+    }
+
+    fn try_route(&self, route: &DirectRoute, app: &App, peer: IpAddr, request: &[u8]) -> Option<DirectAnswer> {
         let watch = Stopwatch::start();
         let request = DirectRequest::read(app, peer, request)?;
         if !self.accepts_host(request.host()) {
