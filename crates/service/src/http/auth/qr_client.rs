@@ -121,3 +121,21 @@ impl DescribeInput for QrClient {
         spec.reads_query::<QrClientQuery>();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An attacker makes the code that they send, and does not ask for a number.
+    #[test]
+    fn the_setting_decides_which_codes_have_a_number() {
+        for (setting, numbers) in [
+            (NumberMatching::Off, [false, false, true]),
+            (NumberMatching::On, [false, true, true]),
+            (NumberMatching::Always, [true, true, true]),
+        ] {
+            let displays = [NumberDisplay::No, NumberDisplay::Auto, NumberDisplay::Yes];
+            assert_eq!(displays.map(|display| display.has_number(setting)), numbers, "{setting}");
+        }
+    }
+}

@@ -263,19 +263,6 @@ mod tests {
     use crate::http::error::FieldErrors;
     use crate::http::request::Fields;
 
-    /// An attacker makes the code that they send, and does not ask for a number.
-    #[test]
-    fn the_setting_decides_which_codes_have_a_number() {
-        for (setting, numbers) in [
-            (NumberMatching::Off, [false, false, true]),
-            (NumberMatching::On, [false, true, true]),
-            (NumberMatching::Always, [true, true, true]),
-        ] {
-            let displays = [NumberDisplay::No, NumberDisplay::Auto, NumberDisplay::Yes];
-            assert_eq!(displays.map(|display| display.has_number(setting)), numbers, "{setting}");
-        }
-    }
-
     /// The fast path that reads the ticket must agree with the general parser that the description is made from.
     #[test]
     fn the_ticket_is_read_as_it_is_described() {
