@@ -66,7 +66,7 @@ impl Format {
     /// The numbers of the codewords in the order in which they are drawn: the first of each block, the second of each
     /// block, and so on.
     pub(crate) fn drawing_order(self) -> Vec<usize> {
-        let (mut data, mut check) = (Vec::from_iter(self.data_blocks()), Vec::from_iter(self.check_blocks()));
+        let (mut data, mut check): (Vec<_>, Vec<_>) = (self.data_blocks().collect(), self.check_blocks().collect());
         let mut order = Vec::with_capacity(self.codewords());
         for blocks in [&mut data, &mut check] {
             while blocks.iter().any(|block| !block.is_empty()) {
