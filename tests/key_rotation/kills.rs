@@ -1,6 +1,8 @@
 //! `deskpass key rotate` is killed in the middle: nothing is lost, nothing is half done, and the next run completes it.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 
@@ -97,6 +99,16 @@ impl Data {
     }
 }
 
+/// A socket that takes no more until the other end, returned first, is read: a command that writes to it waits.
+fn full_socket() -> (UnixStream, OwnedFd) {
+    let (reader, mut writer) = UnixStream::pair().unwrap();
+    writer.set_nonblocking(true).unwrap();
+    let full = std::iter::repeat_with(|| writer.write(b"\n")).find_map(Result::err).unwrap();
+    assert_eq!(full.kind(), ErrorKind::WouldBlock);
+    writer.set_nonblocking(false).unwrap();
+    (reader, writer.into())
+}
+
 fn seal(keys: &[KeyBytes]) -> Seal {
     let keys = EncryptionKeys::new(keys[0], keys[1..].iter().copied());
     Seal::new(&keys, "deskpass one-time-password devices", Entropy::system())
@@ -110,14 +122,16 @@ on_every_store! {
             random ^= random >> 7;
             random ^= random << 17;
             let keys = [key(round + 1), key(round)];
-            let mut child = data.command(&["key", "rotate"], &keys).spawn().unwrap();
-            let mut progress = BufReader::new(child.stderr.take().unwrap()).lines();
-            // At once, or after some of its steps.
-            for _ in 0..round % 4 {
-                progress.next();
+            let (progress, stderr) = full_socket();
+            let mut child = data.command(&["key", "rotate"], &keys).stderr(stderr).spawn().unwrap();
+            // Somewhere before its second step, since it waits to report the first; or after some of its steps.
+            let steps = usize::from(round % 4);
+            if steps > 0 {
+                let mut lines = BufReader::new(&progress).lines().filter(|line| line.as_ref().is_ok_and(|l| !l.is_empty()));
+                lines.nth(steps - 1);
             }
-            for _ in 0..random % 3_000 {
-                std::thread::yield_now();
+            for _ in 0..random % 300_000 {
+                std::hint::spin_loop();
             }
             child.kill().unwrap();
             child.wait().unwrap();
