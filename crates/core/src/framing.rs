@@ -6,6 +6,7 @@
 //! code can follow the library from request to request on one connection, bodies included.
 
 mod head;
+mod known_head;
 mod malformed_head;
 mod plain_request;
 #[cfg(test)]
@@ -13,7 +14,8 @@ mod tests;
 
 use memchr::memchr;
 
-use self::head::BodyLength;
+use self::head::{BodyLength, Head};
+use self::known_head::KnownHead;
 pub use self::malformed_head::MalformedHead;
 pub use self::plain_request::PlainRequest;
 
@@ -47,6 +49,7 @@ pub struct Framing {
     /// The remaining size allowed for trailers.
     trailers: usize,
     upgrade: bool,
+    last_head: KnownHead,
     /// The number of heads that were passed on.
     pub heads: usize,
 }
@@ -136,23 +139,35 @@ impl Framing {
     }
 
     fn head(&mut self, bytes: &[u8]) -> Result<Option<usize>, MalformedHead> {
+        if self.searched == 0
+            && let Some((end, head)) = self.last_head.repeated(bytes)
+        {
+            self.begin_body(head);
+            return Ok(Some(end));
+        }
         let within = bytes.get(..MAX_HEAD_BYTES).unwrap_or(bytes);
         while let Some(line) = self.next_line(within).map_err(|()| MalformedHead::LineEnd)? {
             // An empty line ends the head, unless it is the first line.
             if line.content == 0 && line.begin > 0 {
                 let whole = within.get(..line.end).unwrap_or_default();
                 let head = head::check(whole)?;
-                self.heads += 1;
-                self.upgrade = head.upgrade;
-                match head.body {
-                    BodyLength::Length(0) => self.end(),
-                    BodyLength::Length(length) => self.begin(FramingState::Body(length)),
-                    BodyLength::Chunked => self.begin(FramingState::Size),
-                }
+                self.last_head.remember(whole, head);
+                self.begin_body(head);
                 return Ok(Some(line.end));
             }
         }
         if bytes.len() >= MAX_HEAD_BYTES { Err(MalformedHead::TooLarge) } else { Ok(None) }
+    }
+
+    /// Counts a head, and continues with what it specifies.
+    fn begin_body(&mut self, head: Head) {
+        self.heads += 1;
+        self.upgrade = head.upgrade;
+        match head.body {
+            BodyLength::Length(0) => self.end(),
+            BodyLength::Length(length) => self.begin(FramingState::Body(length)),
+            BodyLength::Chunked => self.begin(FramingState::Size),
+        }
     }
 
     /// Reads a line of a chunked body's framing.

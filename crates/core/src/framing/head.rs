@@ -163,7 +163,7 @@ pub(super) fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Whether a value has no control characters except tabs. Values are most of a request, so eight bytes are checked at once.
-fn is_value(value: &[u8]) -> bool {
+pub(super) fn is_value(value: &[u8]) -> bool {
     let plain = |byte: &u8| *byte == b'\t' || *byte >= b' ' && *byte != 0x7f;
     let (words, rest) = value.as_chunks();
     let is_plain = |word: &[u8; 8]| !has_control_character(u64::from_le_bytes(*word)) || word.iter().all(plain);
