@@ -88,8 +88,9 @@ impl Auth {
         let number = numbers.as_ref().map(NumberMatch::number);
         let sign_in = self.new_ticketed_sign_in(token, asked, bound_to, QR_LIFETIME);
         let (sign_in, expires_at) = (PendingSignIn { numbers, ..sign_in }, sign_in.expires_at);
-        self.shared.sign_ins.put(ticket.digest(), sign_in, now).await?;
-        let pointer = SignInPointer { to: ticket.digest(), until: expires_at, kind: PointerKind::SignIn };
+        let digest = ticket.digest();
+        self.shared.sign_ins.put(digest, sign_in, now).await?;
+        let pointer = SignInPointer { to: digest, until: expires_at, kind: PointerKind::SignIn };
         self.shared.scan_ids.put(scan_id.digest(), pointer, now).await?;
         self.count_step(SignInStep::QrShown);
         Ok(IssuedTicket { ticket, scan_id, lifetime: QR_LIFETIME, expires_at, number })

@@ -24,8 +24,13 @@ impl Entropy {
 
     /// Returns `N` fresh random bytes.
     pub fn bytes<const N: usize>(&self) -> Result<[u8; N], NoEntropy> {
-        let mut bytes = [0; N];
-        (self.0)(&mut bytes)?;
+        self.several_bytes().map(|[bytes]| bytes)
+    }
+
+    /// Returns `M` times `N` fresh random bytes. One call of the operating system takes less time than several.
+    pub fn several_bytes<const N: usize, const M: usize>(&self) -> Result<[[u8; N]; M], NoEntropy> {
+        let mut bytes = [[0; N]; M];
+        (self.0)(bytes.as_flattened_mut())?;
         Ok(bytes)
     }
 }

@@ -37,7 +37,8 @@ impl<K: SecretKind> Secret<K> {
         Ok(Self::from_random(entropy.bytes()?))
     }
 
-    fn from_random(random: [u8; 32]) -> Self {
+    /// The secret with these random bytes.
+    pub(crate) fn from_random(random: [u8; 32]) -> Self {
         let random = URL_SAFE_NO_PAD.encode(random);
         let mut text = [0; SECRET_CHARS];
         for (to, from) in text.iter_mut().zip(K::PREFIX.bytes().chain(random.bytes())) {

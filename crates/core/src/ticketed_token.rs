@@ -18,7 +18,8 @@ pub struct TicketedToken {
 impl TicketedToken {
     /// Generates both. No other code does, because a ticket must never seal two tokens.
     pub fn generate(entropy: &Entropy) -> Result<Self, NoEntropy> {
-        let (ticket, token) = (Secret::generate(entropy)?, Secret::<Access>::generate(entropy)?);
+        let [ticket, token] = entropy.several_bytes()?;
+        let (ticket, token) = (Secret::from_random(ticket), Secret::<Access>::from_random(token));
         Ok(Self { token: (token.digest(), token.seal(&ticket)), ticket })
     }
 }
@@ -40,8 +41,12 @@ mod tests {
     #[test]
     fn the_ticket_opens_its_token_and_no_other() {
         let [one, other] = [(); 2].map(|()| TicketedToken::generate(&Entropy::system()).unwrap());
-        assert_eq!(Secret::unseal(one.token.1, &one.ticket).digest(), one.token.0);
+        let token = Secret::unseal(one.token.1, &one.ticket);
+        assert_eq!(token.digest(), one.token.0);
+        // Apart from the prefix: the ticket must not tell its holder the token before the sign-in is confirmed.
+        assert_ne!(token.expose().get(4..47), one.ticket.expose().get(4..47));
         assert_ne!(Secret::unseal(one.token.1, &other.ticket).digest(), one.token.0);
         assert_ne!(one, other);
+        assert_ne!(one.token.0, other.token.0);
     }
 }
