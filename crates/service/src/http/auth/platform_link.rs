@@ -46,7 +46,8 @@ pub(super) fn phone_link(app: &App, phone: LinkBrowser<'_>, scan_id: &Secret<Sca
     }
     match app.auth.platform.redirect_rule() {
         RedirectRule::Domain => {
-            let callback = with_query(&redirect::callback_url(app), &[("sid", scan_id.expose())]);
+            // A secret has no character that needs encoding.
+            let callback = format!("{}?sid={}", redirect::callback_url(app), scan_id.expose());
             link_to(app, phone, &callback, OAUTH_STATE, None)
         }
         RedirectRule::Exact => exact_link(app, phone, Some(scan_id)),
@@ -60,9 +61,7 @@ pub(crate) fn scan_link(app: &App, language: Language, scan_id: &Secret<ScanId>)
         RedirectRule::Domain => {
             phone_link(app, LinkBrowser { entry: EntryPoint::Client, flow: None, language }, scan_id)
         }
-        RedirectRule::Exact => {
-            Some(with_query(&format!("{}{SCAN_PATH}", app.settings.public_url), &[("sid", scan_id.expose())]))
-        }
+        RedirectRule::Exact => Some(format!("{}{SCAN_PATH}?sid={}", app.settings.public_url, scan_id.expose())),
     }
 }
 
@@ -89,10 +88,6 @@ fn link_to(
 /// service, and nothing to others.
 fn script_page(app: &App, parameters: &[(&str, &str)]) -> String {
     format!("{}{SCRIPT_PAGE}#{}", app.settings.public_url, encoded(parameters))
-}
-
-fn with_query(address: &str, parameters: &[(&str, &str)]) -> String {
-    format!("{address}?{}", encoded(parameters))
 }
 
 fn encoded(parameters: &[(&str, &str)]) -> String {
