@@ -82,7 +82,15 @@ impl<'codes> PixelStream<'codes> {
         let mut sums = RowSums::default();
         self.write(&ROW_START, &mut sums);
         let Some((last, eights)) = modules.split_last() else { return sums };
-        for eight in eights {
+        let (pairs, single) = eights.as_chunks();
+        for pair in pairs {
+            let [left, right] = pair.map(|eight| self.pixel_codes.of_eight(eight));
+            // At once: each write waits for the position that the one before it leaves.
+            self.bits.write(left.code.then(right.code));
+            sums.add(left);
+            sums.add(right);
+        }
+        for eight in single {
             self.write(self.pixel_codes.of_eight(*eight), &mut sums);
         }
         if self.row_codes.ends_with_five_modules {
