@@ -13,10 +13,10 @@ pub fn concatenated(parts: &[&[u8]]) -> Vec<u8> {
     all
 }
 
-/// Concatenates a first part and texts.
+/// Concatenates a first part and texts, with space for so many more bytes.
 #[must_use]
-pub fn concatenated_texts(first: &[u8], texts: &[&str]) -> Vec<u8> {
-    let mut all = Vec::with_capacity(first.len() + texts.iter().map(|text| text.len()).sum::<usize>());
+pub fn concatenated_texts(first: &[u8], texts: &[&str], space: usize) -> Vec<u8> {
+    let mut all = Vec::with_capacity(first.len() + texts.iter().map(|text| text.len()).sum::<usize>() + space);
     all.extend_from_slice(first);
     for text in texts {
         all.extend_from_slice(text.as_bytes());
@@ -32,6 +32,7 @@ mod tests {
     fn parts_follow_each_other() {
         assert_eq!(concatenated(&[b"a", b"", b"bc"]), b"abc");
         assert_eq!(concatenated(&[]), b"");
-        assert_eq!(concatenated_texts(b"a", &["", "bc"]), b"abc");
+        let with_space = concatenated_texts(b"a", &["", "bc"], 8);
+        assert!(with_space == b"abc" && with_space.capacity() >= 11);
     }
 }

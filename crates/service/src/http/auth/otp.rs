@@ -4,7 +4,6 @@ use deskpass_auth::{BoundDevice, DeviceStatus, PartialOrFull};
 use deskpass_core::{ClientInfo, RecoveryCode};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::App;
 use crate::config::Language;
@@ -66,8 +65,7 @@ pub(crate) async fn status(app: App, bearer: PartialOrFull) -> Result<Reply<OtpS
 pub(crate) struct OtpSetup {
     secret: String,
     otpauth_url: String,
-    #[schemars(with = "String")]
-    qrcode_png_base64: Box<RawValue>,
+    qrcode_png_base64: String,
     expires_in: u64,
 }
 
@@ -86,7 +84,7 @@ pub(crate) async fn setup(
 ) -> Result<Reply<OtpSetup>, ApiError> {
     let setup = app.auth.set_up_device(&bearer, setup_code.as_deref(), &visitor).await?;
     let otpauth_url = setup.seed.otpauth_uri(ISSUER, bearer.employee_id());
-    let (secret, qrcode_png_base64) = (setup.seed.base32(), qr_picture::png_base64_json(&otpauth_url)?);
+    let (secret, qrcode_png_base64) = (setup.seed.base32(), qr_picture::png_base64(&otpauth_url)?);
     Ok(Reply(OtpSetup { secret, otpauth_url, qrcode_png_base64, expires_in: setup.lifetime.as_secs() }))
 }
 

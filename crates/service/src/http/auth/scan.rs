@@ -4,14 +4,13 @@ use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
 use axum::response::IntoResponse as _;
-use deskpass_auth::{ConfirmationPrompt, Error};
+use deskpass_auth::{ConfirmationPrompt, Error, IssuedTicket};
 use deskpass_core::{ClientInfo, Digest, MatchNumber, Secret, Ticket, rate_limit_address};
 use hyper::Uri;
 use hyper::header::{CONTENT_TYPE, HeaderName};
 use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::value::RawValue;
 use url::form_urlencoded;
 
 use crate::App;
@@ -24,21 +23,45 @@ use crate::http::request::{
     Cookies, DescribeInput, FromFields, InputSpec, JsonBody, RequestContext, RequestTrace, run_to_completion,
     user_agent,
 };
-use crate::http::response::{Reply, SetCookie, SourceName, bind_browser, described_responses, landing, qr_picture};
-use crate::timestamp::Rfc3339;
+use crate::http::response::{
+    RenderedReply, Reply, SetCookie, SourceName, bind_browser, described_responses, landing, qr_picture,
+};
+use crate::timestamp::{Rfc3339, rfc3339};
 
 /// A sign-in ticket.
-#[derive(Debug, JsonSchema, Serialize)]
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes the JSON that is rendered by hand")]
 pub(crate) struct QrCode {
     ticket: String,
     qrcode_url: String,
-    #[schemars(with = "String")]
-    qrcode_png_base64: Box<RawValue>,
+    qrcode_png_base64: String,
     expires_in: u64,
     expires_at: Rfc3339,
     /// The number to show below the QR code; missing unless `match` asked for it, or every code has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     match_number: Option<u8>,
+}
+
+/// The payload with a ticket, and the picture of its link. The picture is most of it, and needs no escaping.
+fn render_qr_code(issued: &IssuedTicket, qrcode_url: &str) -> Result<RenderedReply<QrCode>, ApiError> {
+    let picture = qr_picture::png_base64(qrcode_url)?;
+    let url = serde_json::to_string(qrcode_url).map_err(|error| ApiError::unexpected(&error))?;
+    let number = issued.number.map(|number| format!(r#","match_number":{}"#, number.get()));
+    Ok(RenderedReply::of(&[
+        r#"{"ticket":""#,
+        issued.ticket.expose(),
+        r#"","qrcode_url":"#,
+        &url,
+        r#","qrcode_png_base64":""#,
+        &picture,
+        r#"","expires_in":"#,
+        itoa::Buffer::new().format(issued.lifetime.as_secs()),
+        r#","expires_at":""#,
+        &rfc3339(issued.expires_at),
+        r#"""#,
+        &number.unwrap_or_default(),
+        "}",
+    ]))
 }
 
 /// Starts a sign-in. Only the caller gets the ticket; the picture contains a scan id, which is useless without a phone.
@@ -48,15 +71,12 @@ pub(crate) async fn qrcode(
     visitor: ClientInfo,
     QrClient { source, client, with_number }: QrClient,
     cookies: Cookies,
-) -> Result<(SetCookie, Reply<QrCode>), ApiError> {
+) -> Result<(SetCookie, RenderedReply<QrCode>), ApiError> {
     let (bound_to, set_cookie) = bind_browser(&app, &cookies)?;
     let issued = app.auth.issue_ticket(source, client, visitor, bound_to, with_number).await?;
     let qrcode_url = scan_link(&app, language, &issued.scan_id);
     let qrcode_url = qrcode_url.ok_or_else(|| ApiError::unexpected(&"the platform has no link for phones"))?;
-    let (expires_in, expires_at) = (issued.lifetime.as_secs(), Rfc3339(issued.expires_at));
-    let (ticket, qrcode_png_base64) = (issued.ticket.expose().to_owned(), qr_picture::png_base64_json(&qrcode_url)?);
-    let match_number = issued.number.map(MatchNumber::get);
-    Ok((set_cookie, Reply(QrCode { ticket, qrcode_url, qrcode_png_base64, expires_in, expires_at, match_number })))
+    Ok((set_cookie, render_qr_code(&issued, &qrcode_url)?))
 }
 
 /// The ticket in a query. Browsers poll every two seconds, so the rest of the query is not parsed.

@@ -25,7 +25,7 @@ pub(crate) struct NegativeReply(pub(crate) &'static str);
 impl<T> RenderedReply<T> {
     /// The payload that these parts of JSON form together.
     pub(crate) fn of(parts: &[&str]) -> Self {
-        Self(concatenated_texts(ENVELOPE_HEAD, parts), PhantomData)
+        Self(concatenated_texts(ENVELOPE_HEAD, parts, REQUEST_ID_MEMBER_BYTES), PhantomData)
     }
 }
 
@@ -55,6 +55,9 @@ impl<T: JsonSchema> DescribeOutput for FlatReply<T> {
 
 /// The beginning of the envelope of a success.
 const ENVELOPE_HEAD: &[u8] = b"{\"code\":0,\"message\":\"ok\",\"data\":";
+
+/// Enough for the last member of an envelope: a request id has at most 64 bytes.
+const REQUEST_ID_MEMBER_BYTES: usize = 96;
 
 /// The success that a handler returns. It travels in the extensions of the response to the dispatcher, which adds the request id.
 #[derive(Clone, Debug)]
