@@ -63,9 +63,8 @@ impl<'a> DirectRequest<'a> {
 
 /// The address of the client; `None` where the admission of the request has to be decided or noted.
 fn client_address(app: &App, peer: IpAddr, forwarded_for: Option<&[u8]>) -> Option<IpAddr> {
-    let Some(value) = forwarded_for else {
-        return Some(ClientAddress::read(peer, std::iter::empty(), &app.trusted).decided);
-    };
+    // Without the header, it is that of the connection, whether that is a trusted proxy or not.
+    let Some(value) = forwarded_for else { return Some(peer.to_canonical()) };
     let text = str::from_utf8(value).ok()?;
     let values = || std::iter::once(text);
     let is_listed = app.trusted.contains(peer) && unlisted_proxy(peer, values(), &app.trusted).is_none();

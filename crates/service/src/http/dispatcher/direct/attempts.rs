@@ -1,7 +1,10 @@
 //! Which requests of a connection are tried the direct way.
 
-/// How many requests in a row have to fail before some are no longer tried, and how many go the ordinary way for one that is tried then.
-const LIMIT: u8 = 8;
+/// The number of attempts in a row that have to fail before some requests are no longer tried.
+const FAILURES_BEFORE_SKIPPING: u8 = 8;
+
+/// The number of requests of which one is tried then.
+const REQUESTS_PER_ATTEMPT: u8 = 8;
 
 /// The last attempts of a connection to answer directly.
 ///
@@ -9,7 +12,7 @@ const LIMIT: u8 = 8;
 /// failing, as after the start of a node, only one request in eight is tried, until one succeeds.
 #[derive(Debug, Default)]
 pub(crate) struct DirectAttempts {
-    /// The number of attempts in a row that failed, up to the limit.
+    /// The number of attempts in a row that failed, up to [`FAILURES_BEFORE_SKIPPING`].
     failed: u8,
     /// The number of requests since the last attempt.
     skipped: u8,
@@ -18,16 +21,16 @@ pub(crate) struct DirectAttempts {
 impl DirectAttempts {
     /// Whether to try the next request.
     pub(super) fn is_due(&mut self) -> bool {
-        if self.failed < LIMIT {
+        if self.failed < FAILURES_BEFORE_SKIPPING {
             return true;
         }
-        self.skipped = (self.skipped + 1) % LIMIT;
+        self.skipped = (self.skipped + 1) % REQUESTS_PER_ATTEMPT;
         self.skipped == 0
     }
 
     /// Records whether an attempt succeeded.
     pub(super) fn record(&mut self, is_answered: bool) {
-        self.failed = if is_answered { 0 } else { (self.failed + 1).min(LIMIT) };
+        self.failed = if is_answered { 0 } else { (self.failed + 1).min(FAILURES_BEFORE_SKIPPING) };
     }
 }
 
