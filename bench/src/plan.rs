@@ -58,7 +58,7 @@ impl Group {
     pub(crate) const fn steps(self) -> usize {
         match self {
             Self::Embedded => 22,
-            Self::ScaledOut => 25,
+            Self::ScaledOut => 26,
             Self::Sockets => 15,
             Self::Oidc => 6,
             Self::People => 10,
