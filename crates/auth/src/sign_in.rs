@@ -126,15 +126,34 @@ impl Auth {
         phone: Option<&ClientInfo>,
     ) -> Result<StartedSession, Error> {
         let person = self.store.person(request.employee).await?.ok_or(Refusal::UnknownEmployee)?;
+        if let Some(begun) = self.begin_session_of(person, &request, token, phone).await? {
+            return Ok(begun);
+        }
+        // The person in memory may be older than a change of roles on another node.
+        let person = self.store.listed_person(request.employee.clone()).await?.ok_or(Refusal::UnknownEmployee)?.person;
+        let begun = self.begin_session_of(Arc::new(person), &request, token, phone).await?;
+        begun.ok_or_else(|| Refusal::NoRole.into())
+    }
+
+    /// Begins a session of this person; `None` if the default role that they should get may not apply any more.
+    async fn begin_session_of(
+        &self,
+        person: Arc<Person>,
+        request: &SignInRequest<'_>,
+        token: Digest,
+        phone: Option<&ClientInfo>,
+    ) -> Result<Option<StartedSession>, Error> {
         if let Some(refusal) = refusal_of(&person) {
             return Err(refusal.into());
         }
         let (roles, lent) = self.available_roles(&person, request.method, &request.proof).await?;
         let role = self.initial_role(roles, request.role, request.visitor).await?;
-        let session = self.build_session(&person, role, lent, &request);
+        let session = self.build_session(&person, role, lent, request);
         // The transaction checks again that the employee is enabled and the default role applies. Other roles: at every use.
         let network = self.sign_in_network(&session, request.visitor, phone)?;
-        let outcome = self.store.begin_session(self.new_session(token, &session, lent, &request, network)?).await?;
+        let held = person.roles_at(session.created_at);
+        let new_session = self.new_session(token, &session, (held, lent), request, network)?;
+        let outcome = self.store.begin_session(new_session).await?;
         let is_new = outcome != BeginOutcome::AlreadyBegun;
         match outcome {
             BeginOutcome::Begun | BeginOutcome::AlreadyBegun => {}
@@ -144,7 +163,7 @@ impl Auth {
                 let person = self.store.person(request.employee).await?;
                 return Err(person.and_then(|person| refusal_of(&person)).unwrap_or(Refusal::Disabled).into());
             }
-            BeginOutcome::DefaultRoleRevoked => return Err(Refusal::NoRole.into()),
+            BeginOutcome::DefaultRoleRevoked => return Ok(None),
             BeginOutcome::PreconditionFailed => return Err(request.proof.refusal().into()),
         }
         tracing::debug!(employee = %session.employee, method = session.method.name(), "signed in");
@@ -152,7 +171,7 @@ impl Auth {
             self.count_step(SignInStep::SignedIn);
             self.observer.notify(AuthEvent::SignedIn(session.method));
         }
-        Ok(StartedSession { session, person, roles, is_new })
+        Ok(Some(StartedSession { session, person, roles, is_new }))
     }
 
     /// A pending sign-in with this token, which is not valid before its session begins.
@@ -259,7 +278,7 @@ impl Auth {
         &self,
         digest: Digest,
         session: &Session,
-        lent: Option<DefaultRoleGrant>,
+        (held, lent): (Roles, Option<DefaultRoleGrant>),
         request: &SignInRequest<'_>,
         network: SignInNetwork,
     ) -> Result<NewSession, NoEntropy> {
@@ -267,6 +286,7 @@ impl Auth {
             digest,
             session: session.clone(),
             default_role_from_record: lent.is_some_and(|lent| lent.by_record),
+            held_roles: held,
             precondition: match &request.proof {
                 SignInProof::None | SignInProof::Platform => Precondition::None,
                 SignInProof::Linked(identity) => Precondition::Link(identity.clone()),

@@ -47,7 +47,7 @@ pub use postgres::{PostgresSettings, PostgresStatus, inspect_postgres};
 pub use restart::{SameKey, restart_log};
 pub use restore::{RestoreError, RestoreReport, RestoreSettings, RestoredSessions, restore};
 pub(crate) use row::Row;
-pub(crate) use row_list::{RowList, names};
+pub(crate) use row_list::{RowList, at_place, names};
 pub(crate) use snapshot::in_snapshot;
 pub(crate) use sql::Sql;
 pub(crate) use tx::Tx;

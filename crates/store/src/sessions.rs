@@ -5,6 +5,7 @@ mod begin_groups;
 mod end_all;
 mod end_restored;
 mod ending;
+mod held_roles;
 mod last_use;
 mod list;
 mod lockout_preview;

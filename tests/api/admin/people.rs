@@ -260,6 +260,27 @@ on_every_store! {
         assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "kicked");
     }
 
+    /// This node does not know of the role yet: the change of another node, played by the database itself, is on its way.
+    async fn a_role_that_another_node_assigned_replaces_a_default_role_at_once(app) {
+        let mut client = app.client().await;
+        let mut sign_in = async || {
+            let code = client.qrcode().await;
+            let confirm = client.scan_as(&code, "norole01").await;
+            client.decide("confirm", &confirm).await.data();
+            app.query("SELECT role_id FROM session ORDER BY created_at DESC LIMIT 1").remove(0)
+        };
+        let user = app.query("SELECT id FROM role WHERE name = 'user'").remove(0);
+        let agent = app.query("SELECT id FROM role WHERE name = 'agent'").remove(0);
+        assert_eq!(sign_in().await, user);
+        app.query(&format!(
+            "INSERT INTO user_role (corp_id, employee_key, role_id, by_hand) VALUES ('wwdeskpass', 'norole01', {agent}, 1)"
+        ));
+        app.clock.advance(std::time::Duration::from_secs(1));
+        assert_eq!(sign_in().await, agent);
+        let lent = "SELECT count(*) FROM session WHERE lent_role_id IS NOT NULL";
+        assert_eq!(app.query(lent), ["1"], "only the first session has a default role");
+    }
+
     async fn the_home_desk_shuts_a_connected_corporations_last_administrator_out(app) {
         enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
         let mut admin = Admin::of(&app).await;

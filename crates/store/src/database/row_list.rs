@@ -2,6 +2,7 @@
 //! own, more than the row itself.
 
 use super::SqlValue;
+use crate::{Result, StoreError};
 
 /// A statement for a list of rows with so many columns. Places without a row are NULL, so that the statement has one text, however many
 /// rows there are.
@@ -40,6 +41,12 @@ impl<const WIDTH: usize> RowList<WIDTH> {
     pub(crate) fn no_rows(&self) -> Vec<SqlValue<'static>> {
         vec![SqlValue::Null; self.size * WIDTH]
     }
+}
+
+/// The entry of a list that a row is about, by the place that was sent with its values.
+pub(crate) fn at_place<T>(list: &mut [T], place: i64) -> Result<&mut T> {
+    let found = usize::try_from(place).ok().and_then(|place| list.get_mut(place));
+    found.ok_or_else(|| StoreError::damaged("a row of an unknown place"))
 }
 
 /// The names of columns, separated by commas.

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use deskpass_core::{Digest, Session};
 
+use super::held_roles;
 use super::network::record_networks;
 use super::new_session::{NewSession, Precondition};
 use crate::agents::partial_session;
@@ -28,7 +29,8 @@ pub enum BeginOutcome {
     EmployeeDisabled,
     /// The precondition does not hold.
     PreconditionFailed,
-    /// The agent record has another default role by now, or none.
+    /// The default role of the session may not apply any more: the agent record has another one by now, or none, or the employee's
+    /// roles have changed.
     DefaultRoleRevoked,
 }
 
@@ -42,9 +44,12 @@ pub(super) fn begin_all(tx: &mut Tx<'_>, sessions: &[&NewSession]) -> Result<Vec
     for new in sessions {
         all.push((*new, refusal(tx, new)?));
     }
-    // Before the sessions are written: disabling an employee concurrently waits for the row, so it misses no session.
+    // Before the sessions are written: disabling an employee, or changing their roles, concurrently waits for the row, so it misses no
+    // session.
     let recorded = record_sign_ins(tx, &undecided(&all))?;
     decide(&mut all, recorded.into_iter().map(|recorded| (!recorded).then_some(BeginOutcome::EmployeeDisabled)));
+    let changed = held_roles::have_changed(tx, &undecided(&all))?;
+    decide(&mut all, changed.into_iter().map(|changed| changed.then_some(BeginOutcome::DefaultRoleRevoked)));
     let inserted = insert(tx, &undecided(&all))?;
     decide(&mut all, inserted);
     let begun = undecided(&all);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use deskpass_core::{EmployeeKey, Timestamp};
 
 use super::new_session::NewSession;
-use crate::database::{RowList, Sql, Tx};
-use crate::{AuditEvent, Notice, Result, StoreError};
+use crate::database::{RowList, Sql, Tx, at_place};
+use crate::{AuditEvent, Notice, Result};
 
 /// Precision of the time when a network was last seen, so that not every sign-in writes it.
 const SEEN_AT_PRECISION: Duration = Duration::from_hours(24);
@@ -68,8 +68,7 @@ fn seen_in_lists(tx: &Tx<'_>, begun: &[&NewSession]) -> Result<Vec<Option<Timest
     let found = tx.rows_for_each(&SEEN_LIST.text, &lists, |row| Ok((row.int(0)?, row.timestamp(1)?)))?;
     let mut seen = vec![None; begun.len()];
     for (place, at) in found.into_iter().flatten() {
-        let place = usize::try_from(place).ok().and_then(|place| seen.get_mut(place));
-        *place.ok_or_else(|| StoreError::damaged("a row of an unknown place"))? = Some(at);
+        *at_place(&mut seen, place)? = Some(at);
     }
     Ok(seen)
 }

@@ -1,6 +1,6 @@
 //! A session that is to begin.
 
-use deskpass_core::{Digest, EmployeeKey, Session, Timestamp};
+use deskpass_core::{Digest, EmployeeKey, Roles, Session, Timestamp};
 
 use crate::{LogEntry, Notice};
 
@@ -13,6 +13,8 @@ pub struct NewSession {
     pub session: Session,
     /// Whether the default role comes from the employee's agent record, which must then still have it.
     pub default_role_from_record: bool,
+    /// The roles that the employee held when the session was made. A session with a default role begins only if they are the same.
+    pub held_roles: Roles,
     /// The condition for beginning the session.
     pub precondition: Precondition,
     /// The maximum number of sessions of the employee; the oldest end.

@@ -4,6 +4,7 @@ use deskpass_core::{Digest, Timestamp};
 
 use super::begin::INSERT_LIST;
 use super::end_all::{END_SESSIONS, NEXT_SESSIONS};
+use super::held_roles::HELD_LIST;
 use super::last_use::RECORD_USE;
 use super::lockout_preview::SESSIONS;
 use super::lookup::{FIND, FIND_LISTS};
@@ -30,6 +31,7 @@ pub(crate) fn list_statements() -> Vec<(&'static str, String, Vec<SqlValue<'stat
     let lists = lists.map(|(name, list)| (name, list.text.clone(), vec![digest.clone(); list.size]));
     let groups = [
         ("sessions of a group", INSERT_LIST.text.clone(), INSERT_LIST.no_rows()),
+        ("roles of a group", HELD_LIST.text.clone(), HELD_LIST.no_rows()),
         ("networks of a group", SEEN_LIST.text.clone(), SEEN_LIST.no_rows()),
     ];
     lists.chain(groups).collect()

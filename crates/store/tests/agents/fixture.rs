@@ -206,10 +206,20 @@ pub(crate) fn new_session(
         expires_at: at(8 * HOUR),
     };
     let entry = LogEntry { at: session.created_at, method: Some(method), ..entry() };
-    let default_role_from_record = false;
+    let (default_role_from_record, held_roles) = (false, Roles::NONE.with(Role::User));
     let network = SignInNetwork { name: "192.0.2.0/24".to_owned(), notice: None, notify_on_first_sign_in: false };
     let (digest, deny_until) = (digest(name), at(DAY));
-    NewSession { digest, session, default_role_from_record, precondition, at_most: None, deny_until, network, entry }
+    NewSession {
+        digest,
+        session,
+        default_role_from_record,
+        held_roles,
+        precondition,
+        at_most: None,
+        deny_until,
+        network,
+        entry,
+    }
 }
 
 /// An employee who leaves at this time.

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, PlatformVouching, Role, Session};
+use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, PlatformVouching, Role, Roles, Session};
 use deskpass_store::{
     BeginOutcome, LogEntry, NewSession, Notice, NoticeSubject, PostgresSettings, Precondition, SignInNetwork,
 };
 use futures_util::future::{Either, join_all, select};
 use tokio_postgres::NoTls;
 
-use crate::log::fixture::{Fixture, at};
+use crate::log::fixture::{Fixture, at, on_every_store};
 use crate::stores;
 
 const NETWORK: &str = "192.0.2.0/24";
@@ -47,6 +47,7 @@ fn sign_in(fixture: &Fixture, who: &str, network: &str) -> NewSession {
         digest: token(who),
         session,
         default_role_from_record: false,
+        held_roles: Roles::NONE,
         precondition: Precondition::None,
         at_most: Some(1),
         deny_until: at(3_600_000),
@@ -138,6 +139,44 @@ async fn sign_ins_in_groups_have_the_effects_that_they_have_one_by_one() {
     for fixture in [&grouped, &single] {
         let verdict = fixture.verify().await;
         assert_eq!((verdict.rows, verdict.fitting, verdict.faults.len()), (27, 27, 0), "{verdict:?}");
+    }
+}
+
+on_every_store! {
+    /// Roles in memory may be older than those that another node has assigned.
+    async fn no_session_begins_with_a_default_role_if_other_roles_are_held_than_it_was_added_to(fixture: &Fixture) {
+        let people = employ(fixture, 6).await;
+        let until = |number: usize, at: i64| format!(
+            "INSERT INTO user_role (corp_id, employee_key, role_id, by_hand, until) VALUES ('ww', '{}', 2, 0, {at})", people[number]
+        );
+        fixture.sql(&until(3, at(1_000).millis())).await;
+        fixture.sql(&until(4, at(1_001).millis())).await;
+        let (user, agent) = (Roles::NONE.with(Role::User), Some(Role::Agent));
+        // Each employee holds the first role of this list, and of those of the fourth and fifth the second one ends.
+        let sign_ins = [
+            (agent, user, true),
+            (agent, Roles::NONE, false),
+            (None, Roles::NONE, true),
+            (agent, user, true),
+            (agent, user, false),
+            (agent, user.with(Role::Agent), false),
+        ];
+        let begin = |(who, (default_role, held_roles, _)): (&String, (Option<Role>, Roles, bool))| {
+            let new = sign_in(fixture, who, NETWORK);
+            let session = Session { default_role, ..new.session.clone() };
+            fixture.store().begin_session(NewSession { session, held_roles, ..new })
+        };
+        let outcomes = join_all(people.iter().zip(sign_ins).map(begin)).await;
+        for (who, (outcome, (.., begins))) in people.iter().zip(outcomes.into_iter().zip(sign_ins)) {
+            let expected = if begins { BeginOutcome::Begun } else { BeginOutcome::DefaultRoleRevoked };
+            assert_eq!(outcome.unwrap(), expected, "{who}");
+        }
+        // Alone, it is the same.
+        for (who, sign_in) in people.iter().zip(sign_ins).filter(|(_, (.., begins))| !begins) {
+            assert_eq!(begin((who, sign_in)).await.unwrap(), BeginOutcome::DefaultRoleRevoked, "{who}");
+        }
+        let left = "SELECT (SELECT count(*) FROM session), (SELECT count(*) FROM login_log), (SELECT count(*) FROM denied_token)";
+        assert_eq!(fixture.sql(left).await, [["3", "3", "0"].map(|count| Some(count.to_owned()))]);
     }
 }
 
