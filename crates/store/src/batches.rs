@@ -108,6 +108,16 @@ impl<K, T> Batches<K, T> {
         self.queue().waiting.len()
     }
 
+    /// Refuses the first requests of the queue that have waited for this long; returns since when the first of the others waits.
+    fn refuse_late(&self, max_wait: Duration) -> Option<Instant> {
+        let mut queue = self.queue();
+        queue.waiting.retain(|waiting| !waiting.result.is_closed());
+        while let Some(late) = queue.waiting.pop_front_if(|first| first.since.elapsed() >= max_wait) {
+            drop(late.result.send(Err(busy())));
+        }
+        queue.waiting.front().map(|first| first.since)
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue<K, T>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -145,14 +155,16 @@ enum BatchState<K, T> {
         requests: Vec<K>,
         results: Vec<oneshot::Sender<Result<T>>>,
     },
+    /// The use was given up before it began. If it begins after all, it gets none of the requests.
+    GivenUp(Vec<oneshot::Sender<Result<T>>>),
     /// The requests have their results. A use that begins now was given up.
     Answered,
 }
 
 impl<K: Clone, T> Batch<K, T> {
-    /// Since when the first request waits.
+    /// Since when the first request waits that has not waited for too long: those are refused, so that a use has the time that it needs.
     pub(crate) fn since(&self) -> Instant {
-        self.batches.queue().waiting.front().map_or_else(Instant::now, |first| first.since)
+        self.batches.refuse_late(self.max_wait).unwrap_or_else(Instant::now)
     }
 
     /// The requests. They are taken from the queue at the first call; there may be none any more.
@@ -164,9 +176,17 @@ impl<K: Clone, T> Batch<K, T> {
         state.requests().unwrap_or_default()
     }
 
-    /// The requests, if the use has begun.
-    pub(crate) fn taken(&self) -> Option<Vec<K>> {
-        self.state().requests()
+    /// The requests, and whether the use got them. If it did not, because it has not begun, these are the requests that waited for it, and
+    /// it does not get them later either.
+    pub(crate) fn end(&self) -> (Vec<K>, bool) {
+        let mut state = self.state();
+        if let Some(requests) = state.requests() {
+            return (requests, true);
+        }
+        let waited = self.batches.take(|waiting| waiting.since <= self.began).into_iter();
+        let (requests, results) = waited.map(|waiting| (waiting.request, waiting.result)).unzip();
+        *state = BatchState::GivenUp(results);
+        (requests, false)
     }
 
     fn state(&self) -> MutexGuard<'_, BatchState<K, T>> {
@@ -185,7 +205,7 @@ impl<K: Clone, T> Batch<K, T> {
     /// wait for the next one.
     fn answer(&self, results: Result<Vec<Result<T>>>) {
         let waiting = match mem::replace(&mut *self.state(), BatchState::Answered) {
-            BatchState::Taken { results, .. } => results,
+            BatchState::Taken { results, .. } | BatchState::GivenUp(results) => results,
             BatchState::Open | BatchState::Answered => {
                 let waited = self.batches.take(|waiting| waiting.since <= self.began);
                 waited.into_iter().map(|waiting| waiting.result).collect()
@@ -199,7 +219,7 @@ impl<K: Clone, T> BatchState<K, T> {
     fn requests(&self) -> Option<Vec<K>> {
         match self {
             Self::Taken { requests, .. } => Some(requests.clone()),
-            Self::Open | Self::Answered => None,
+            Self::Open | Self::GivenUp(_) | Self::Answered => None,
         }
     }
 }
@@ -375,6 +395,48 @@ mod tests {
             async move { doubled(&batch.requests()) }
         });
         assert_eq!(next.await.unwrap(), 4);
+    }
+
+    fn waiting(reads: &Numbers, request: usize, since: Instant) -> oneshot::Receiver<Result<usize>> {
+        let (result, found) = oneshot::channel();
+        reads.queue().waiting.push_back(WaitingRequest { request, since, result });
+        found
+    }
+
+    fn batch(reads: &Arc<Numbers>) -> Batch<usize, usize> {
+        Batch {
+            batches: Arc::clone(reads),
+            max_wait: LIMIT,
+            began: Instant::now(),
+            state: Mutex::new(BatchState::Open),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_use_has_the_time_of_its_first_request_that_is_not_late() {
+        let (reads, since) = (numbers(), Instant::now());
+        let late = waiting(&reads, 1, since - LIMIT);
+        drop(waiting(&reads, 2, since - LIMIT / 2));
+        let mut in_time = waiting(&reads, 3, since);
+        assert_eq!(batch(&reads).since(), since, "the caller of the second request has left");
+        assert_eq!(late.await.unwrap().unwrap_err().kind(), StoreErrorKind::Overloaded);
+        assert!(in_time.try_recv().is_err(), "it still waits");
+    }
+
+    #[tokio::test]
+    async fn a_use_that_has_not_begun_is_ended_with_the_requests_that_waited_for_it() {
+        let reads = Arc::new(Numbers::new(BatchLimits { runners: 1, spare_runners: 0, size: 32, shares: 1 }));
+        let first = waiting(&reads, 1, Instant::now());
+        let given_up = batch(&reads);
+        let mut later = waiting(&reads, 2, given_up.began + LIMIT);
+        assert_eq!(given_up.end(), (vec![1], false));
+        assert!(given_up.requests().is_empty(), "it gets none any more");
+        given_up.answer(Ok(vec![Ok(5)]));
+        assert_eq!(first.await.unwrap().unwrap(), 5);
+        assert!(later.try_recv().is_err(), "it waits for the next use");
+
+        let begun = batch(&reads);
+        assert_eq!((begun.requests(), begun.end()), (vec![2], (vec![2], true)));
     }
 
     #[tokio::test]

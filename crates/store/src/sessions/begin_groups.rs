@@ -117,7 +117,7 @@ impl Store {
         let database = Arc::clone(&self.database);
         let begin = move |group: Arc<SignInGroup>| {
             let database = Arc::clone(&database);
-            async move { Ok(begin_group(&database, group).await?.into_iter().map(Ok).collect::<Vec<_>>()) }
+            async move { Ok(begin_group(&database, group).await.into_iter().map(Ok).collect::<Vec<_>>()) }
         };
         let (limit, since) = (self.database.group_timeout(), pending.since);
         match self.sign_in_groups.run(Arc::clone(&pending), limit, begin).await {
@@ -138,8 +138,8 @@ impl Store {
     }
 }
 
-/// Begins the sessions of a group in one transaction. An error says that the transaction has not begun.
-async fn begin_group(database: &Database, group: Arc<SignInGroup>) -> Result<Vec<GroupOutcome>> {
+/// Begins the sessions of a group in one transaction.
+async fn begin_group(database: &Database, group: Arc<SignInGroup>) -> Vec<GroupOutcome> {
     let shared = Arc::clone(&group);
     let work = move |tx: &mut Tx<'_>| {
         let (_, members) = members(shared.requests());
@@ -151,10 +151,9 @@ async fn begin_group(database: &Database, group: Arc<SignInGroup>) -> Result<Vec
             .collect::<Vec<_>>())
     };
     let written = database.write_group(group.since(), work).await;
-    let group = match (group.taken(), &written) {
-        (None, Err(error)) => return Err(error.clone()),
-        (group, _) => group.unwrap_or_default(),
-    };
+    let (group, has_begun) = group.end();
+    // A transaction that begins now has nothing to commit.
+    let written = written.map_err(|error| if has_begun { error } else { error.without_unknown_outcome() });
     let mut outcomes = vec![GroupOutcome::Alone { is_repeated: false }; group.len()];
     let (places, members) = members(group);
     let begun: Vec<_> = match written {
@@ -174,7 +173,7 @@ async fn begin_group(database: &Database, group: Arc<SignInGroup>) -> Result<Vec
             *slot = outcome;
         }
     }
-    Ok(outcomes)
+    outcomes
 }
 
 /// The members of a group, each with its place in it, in the order in which transactions about several employees lock them,
