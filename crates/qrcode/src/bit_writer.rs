@@ -1,4 +1,8 @@
 //! Bits in the order of the DEFLATE format.
+//!
+//! Up to 56 bits are written at once. That is enough for sixteen modules: twelve bytes of pixels, with codes of at most
+//! four bits. Each write waits for the position that the one before it leaves, so fewer writes are faster: 7.0 µs for a
+//! picture, and 7.5 with eight modules at once.
 
 /// Some bits, at most 56: as many fit into 63 after seven that are pending. The first one is the lowest.
 #[derive(Clone, Copy, Debug)]
@@ -79,4 +83,53 @@ fn write_without_space(bytes: &mut Vec<u8>, complete: usize, pending: u64) {
     bytes.truncate(complete);
     bytes.extend_from_slice(&pending.to_le_bytes());
     bytes.resize(2 * bytes.len(), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use fastrand::Rng;
+
+    use super::*;
+
+    /// Up to 56 bits of several numbers and codes, and the same bits as a list.
+    fn random_bits(random: &mut Rng) -> (Bits, Vec<bool>) {
+        let (mut bits, mut list) = (Bits::NONE, Vec::new());
+        let total = random.usize(0..=56);
+        while list.len() < total {
+            let count = random.usize(1..=(total - list.len()).min(32));
+            let (value, is_code) = (random.u32(..) >> (32 - count), random.bool());
+            bits = bits.then(if is_code { Bits::of_code(value, count) } else { Bits::of_number(value, count) });
+            let lowest_first = (0..count).map(|bit| (value >> bit) & 1 == 1);
+            if is_code {
+                list.extend(lowest_first.rev());
+            } else {
+                list.extend(lowest_first);
+            }
+        }
+        (bits, list)
+    }
+
+    /// The bytes of a list of bits: the first bit is the lowest of the first byte.
+    fn to_bytes(list: &[bool]) -> Vec<u8> {
+        let byte = |bits: &[bool]| bits.iter().rev().fold(0_u8, |byte, bit| (byte << 1) | u8::from(*bit));
+        list.chunks(8).map(byte).collect()
+    }
+
+    #[test]
+    fn bits_are_written_as_in_a_plain_list() {
+        let mut random = Rng::with_seed(24);
+        for _ in 0..2_000 {
+            let start = (0..random.usize(0..3)).map(|_| random.u8(..)).collect::<Vec<_>>();
+            let mut writer = BitWriter::after(&start);
+            // Often too little, so that some writes have to allocate.
+            writer.reserve(random.usize(0..200));
+            let mut list = Vec::new();
+            for _ in 0..random.usize(0..50) {
+                let (bits, same_bits) = random_bits(&mut random);
+                writer.write(bits);
+                list.extend(same_bits);
+            }
+            assert_eq!(writer.finish(), [start, to_bytes(&list)].concat());
+        }
+    }
 }

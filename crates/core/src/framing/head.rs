@@ -1,4 +1,7 @@
 //! The head of a request: its validity, and what it specifies about the bytes that follow.
+//!
+//! A head is checked in place, without a copy or an allocation: names byte by byte, and values, which are most of it,
+//! eight bytes per step.
 
 use super::{MAX_HEAD_FIELDS, MAX_TARGET_BYTES, MalformedHead, split_line};
 use crate::Host;
@@ -162,7 +165,8 @@ pub(super) fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
     is_value(value).then(|| (name, value.trim_ascii()))
 }
 
-/// Whether a value has no control characters except tabs. Values are most of a request, so eight bytes are checked at once.
+/// Whether a value has no control characters except tabs. Values are most of a request, so eight bytes are checked per
+/// step, and byte by byte only if there is a control character among them, which may be a tab.
 pub(super) fn is_value(value: &[u8]) -> bool {
     let plain = |byte: &u8| *byte == b'\t' || *byte >= b' ' && *byte != 0x7f;
     let (words, rest) = value.as_chunks();

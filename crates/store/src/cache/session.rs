@@ -1,4 +1,8 @@
-//! A cached session, in as many bytes as a processor reads at once.
+//! A cached session, in 64 bytes, one cache line.
+//!
+//! The digest takes 32 of them, the pointer to the person 8, the start and the end 16, the last use 3, and five small
+//! fields one each. Before, it was more than twice as much, in two places: an entry of 56 bytes that pointed to an
+//! allocation of 80.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +45,8 @@ fn is_use_due(last: Timestamp, now: Timestamp) -> bool {
     now.millis().saturating_sub(last.millis()) >= LAST_USE_INTERVAL_MILLIS
 }
 
-/// A session as the cache keeps it: without pointers to anything but its person, who knows the employee.
+/// A session as the cache keeps it: without pointers to anything but its person, who knows the employee. It is aligned,
+/// so that no entry lies across two cache lines.
 #[repr(align(64))]
 pub(crate) struct PackedSession {
     digest: Digest,

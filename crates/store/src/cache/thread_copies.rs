@@ -3,6 +3,9 @@
 //! Every request reads the access rules. Copies that share nothing let threads read them without waiting for each other. All copies are made of
 //! the one entry of the cache, and a change makes them unusable at one moment, before that entry is removed: so a copy is never older
 //! than an entry that another request has found.
+//!
+//! There are places for eight copies, which take 1 KiB: 128 bytes each, so that no two share a cache line. To use a copy,
+//! a thread loads a number to which only changes write, and writes to nothing but its place and its copy.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -61,7 +64,71 @@ impl<T: Clone> ThreadCopies<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
+
+    #[test]
+    fn the_places_of_the_copies_take_a_kibibyte() {
+        assert_eq!(size_of::<Striped<RwLock<Option<ThreadCopy<u64>>>>>(), 1_024);
+    }
+
+    /// A number that is stored, cached and copied as the access rules are.
+    struct CachedNumber {
+        committed: AtomicU64,
+        entry: Mutex<Option<Arc<u64>>>,
+        copies: ThreadCopies<u64>,
+        /// The largest number that a read has returned, or whose change has returned. No later read may return less.
+        known: AtomicU64,
+    }
+
+    impl CachedNumber {
+        fn new() -> Self {
+            let (committed, known) = (AtomicU64::new(0), AtomicU64::new(0));
+            Self { committed, entry: Mutex::default(), copies: ThreadCopies::new(), known }
+        }
+
+        fn read(&self) -> Arc<u64> {
+            self.copies.get().unwrap_or_else(|| {
+                let steps = self.copies.steps();
+                let mut entry = self.entry.lock().unwrap_or_else(PoisonError::into_inner);
+                let found = Arc::clone(entry.get_or_insert_with(|| Arc::new(self.committed.load(Ordering::Acquire))));
+                drop(entry);
+                self.copies.keep(steps, found)
+            })
+        }
+
+        fn read_and_compare(&self) {
+            let known = self.known.load(Ordering::Acquire);
+            let found = *self.read();
+            assert!(found >= known, "{found} was read after {known}");
+            self.known.fetch_max(found, Ordering::AcqRel);
+        }
+
+        fn change(&self) {
+            let number = self.committed.fetch_add(1, Ordering::AcqRel) + 1;
+            self.copies.change(|| *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = None);
+            self.known.fetch_max(number, Ordering::AcqRel);
+        }
+    }
+
+    #[test]
+    fn no_thread_reads_a_copy_that_is_older_than_what_was_read_or_changed_before() {
+        const THREADS: usize = 4;
+        let (number, start) = (CachedNumber::new(), Barrier::new(THREADS));
+        let take_turns = || {
+            start.wait();
+            for turn in 0..4_000 {
+                if turn % 8 == 0 { number.change() } else { number.read_and_compare() }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(take_turns);
+            }
+        });
+        assert_eq!(*number.read(), 2_000, "all changes");
+    }
 
     #[test]
     fn a_copy_is_used_until_a_change_begins_and_none_is_made_until_it_ends() {

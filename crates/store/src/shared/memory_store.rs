@@ -1,4 +1,8 @@
 //! An ephemeral store in this process: for a single node, lost on restart.
+//!
+//! A record takes its own size on the heap, 40 bytes in the table that finds it, and 40 in the queue by age, where it
+//! stays until its turn even if it was removed. The table for 50 000 sign-ins has 65 536 places: 3 MB, which it keeps
+//! after a flood; with the records inside, it took 42. An insertion checks at most sixteen records for eviction.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

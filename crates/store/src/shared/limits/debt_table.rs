@@ -1,4 +1,7 @@
 //! The debts in this process, in a table of fixed size.
+//!
+//! An entry takes 16 bytes, and a bucket of eight entries 128: 8 MiB for 2^19 clients and 2 MiB for 2^17 tickets. A map
+//! would grow with the number of clients, and its paid debts would have to be found and removed.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -68,6 +71,10 @@ debug_only!(DebtTable);
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -135,9 +142,113 @@ mod tests {
     }
 
     #[test]
-    fn all_tables_together_take_less_than_16_mebibytes() {
+    fn the_tables_take_eight_mebibytes_and_two() {
         let capacities = [super::super::MAX_CLIENTS, super::super::MAX_TICKETS];
-        let all: usize = capacities.map(|capacity| bytes(&DebtTable::new(capacity))).iter().sum();
-        assert!(all <= 16 << 20, "{all}");
+        assert_eq!(capacities.map(|capacity| bytes(&DebtTable::new(capacity))), [8 << 20, 2 << 20]);
+    }
+
+    /// The number of keys that share a bucket in the test below: more than fit.
+    const COLLIDING_KEYS: usize = BUCKET_SLOTS + 4;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        /// Admits a request of one of the keys.
+        Admit(usize),
+        /// Raises the debt of a key to so many microseconds from now.
+        Raise(usize, i64),
+        /// So many milliseconds pass.
+        Wait(u64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            6 => (0..COLLIDING_KEYS).prop_map(Step::Admit),
+            2 => (0..COLLIDING_KEYS, -1_000_000..3_000_000_i64).prop_map(|(key, debt)| Step::Raise(key, debt)),
+            2 => (0..3_000_u64).prop_map(Step::Wait),
+        ]
+    }
+
+    /// A table, and what it must contain.
+    struct Model {
+        table: DebtTable,
+        /// Keys of one bucket.
+        keys: Vec<Digest>,
+        debts: HashMap<Digest, Debt>,
+        rate: Rate,
+        now: Timestamp,
+    }
+
+    impl Model {
+        fn new() -> Self {
+            // One bucket in each shard.
+            let table = DebtTable::new(1);
+            let is_in_first_shard = |key: &Digest| {
+                let at = usize::try_from(table.seed.hash_one(key)).unwrap_or_default();
+                at.is_multiple_of(SHARDS)
+            };
+            let keys = (0..).map(key).filter(is_in_first_shard).take(COLLIDING_KEYS).collect();
+            let rate = Rate::new(3, Duration::from_secs(3)).unwrap_or_else(|| unreachable!("it makes sense"));
+            Self { table, keys, debts: HashMap::new(), rate, now: NOW }
+        }
+
+        fn key(&self, number: usize) -> Digest {
+            self.keys.get(number).copied().unwrap_or_else(|| unreachable!("there are enough"))
+        }
+
+        fn debt(&self, key: &Digest) -> Debt {
+            self.debts.get(key).copied().unwrap_or(Debt::NONE)
+        }
+
+        fn run(&mut self, step: Step) {
+            match step {
+                Step::Admit(number) => {
+                    let key = self.key(number);
+                    let expected = self.rate.admit(self.debt(&key), self.now);
+                    assert_eq!(self.table.admit(&key, self.rate, self.now), expected.map(drop));
+                    if let Ok(debt) = expected {
+                        self.store(key, debt);
+                    }
+                }
+                Step::Raise(number, micros) => {
+                    let (key, debt) = (self.key(number), Debt::from_micros(self.now.millis() * 1_000 + micros));
+                    self.table.raise(&key, debt);
+                    if self.debt(&key) < debt {
+                        self.store(key, debt);
+                    }
+                }
+                Step::Wait(millis) => self.now = self.now + Duration::from_millis(millis),
+            }
+        }
+
+        /// Stores a debt that the table has stored already. If the key was new to a full bucket, the table has
+        /// forgotten the smallest of the other debts, or one of several that are equal.
+        fn store(&mut self, key: Digest, debt: Debt) {
+            if self.debts.len() == BUCKET_SLOTS && !self.debts.contains_key(&key) {
+                let smallest = self.debts.values().min().copied();
+                let is_forgotten = |key: &Digest| self.table.debt_of(key) == Debt::NONE;
+                let forgotten = self.debts.iter().find(|(key, debt)| Some(**debt) == smallest && is_forgotten(key));
+                let forgotten = forgotten.map(|(key, _)| *key);
+                assert!(forgotten.and_then(|key| self.debts.remove(&key)).is_some(), "another debt was forgotten");
+            }
+            self.debts.insert(key, debt);
+        }
+    }
+
+    proptest! {
+        // Fewer cases than usual: for each, hundreds of keys are hashed to find some of the same bucket.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_bucket_is_a_map_that_forgets_the_smallest_debt_when_it_is_full(
+            steps in prop::collection::vec(step(), 1..100),
+        ) {
+            let mut model = Model::new();
+            for step in steps {
+                model.run(step);
+                for key in &model.keys {
+                    prop_assert_eq!(model.table.debt_of(key), model.debt(key));
+                }
+            }
+        }
     }
 }
