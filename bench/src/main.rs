@@ -81,7 +81,7 @@ enum Part {
     /// Measure only people who leave, and the synchronisation; leaves the other sections of bench/RESULTS.md unchanged.
     People,
     /// Measure only a morning on which all employees sign in within minutes, by QR code and in the messenger, each with a socket and checks
-    /// of the token; leaves the other sections of bench/RESULTS.md unchanged.
+    /// of the token; leaves the other sections of bench/RESULTS.md unchanged, and its own as well if a number is given.
     Rush {
         /// The number of employees. Unless given, 10 000, with --quick 200.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -90,11 +90,11 @@ enum Part {
         #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..=600))]
         minutes: Option<u32>,
     },
-    /// Measure only ten million sessions of which a million fit into memory; takes three minutes and 5 GB of disk; leaves the other sections
+    /// Measure only ten million sessions of which a million fit into memory; takes six minutes and 5 GB of disk; leaves the other sections
     /// of bench/RESULTS.md unchanged.
     Cache,
     /// Measure only a store with a million employees, ten million sessions and twenty million rows of the audit log, in SQLite and in
-    /// PostgreSQL, and ten nodes; takes an hour or more and 30 GB of disk; leaves the other sections of bench/RESULTS.md unchanged.
+    /// PostgreSQL, and ten nodes; takes 40 minutes or more and 30 GB of disk; leaves the other sections of bench/RESULTS.md unchanged.
     Scale,
     /// Run the baseline handler, in its own process.
     #[command(hide = true)]
@@ -122,7 +122,8 @@ fn main() -> ExitCode {
         Some(Part::Oidc) => bench(&plan, &[Group::Oidc]),
         Some(Part::People) => bench(&plan, &[Group::People]),
         Some(Part::Rush { employees, minutes }) => {
-            bench(&Plan { rush: plan.rush.with(employees, minutes), ..plan }, &[Group::Rush])
+            let is_recorded = plan.is_recorded && employees.is_none() && minutes.is_none();
+            bench(&Plan { rush: plan.rush.with(employees, minutes), is_recorded, ..plan }, &[Group::Rush])
         }
         Some(Part::Cache) => bench(&plan, &[Group::Cache]),
         Some(Part::Scale) => bench(&plan, &[Group::Scale]),
@@ -146,7 +147,7 @@ fn bench(plan: &Plan, groups: &[Group]) -> Result<(), BenchError> {
     let mut reports = Vec::new();
     for group in groups {
         reports.push(runtime.block_on(until_interrupted(plan, *group))?);
-        if !plan.quick {
+        if plan.is_recorded {
             // Written after each group, so that a failure of the next group does not lose its results.
             let before = std::fs::read_to_string(RESULTS).unwrap_or_default();
             std::fs::write(RESULTS, page::with(&reports, &before))?;

@@ -80,6 +80,8 @@ pub(crate) struct Rounds {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) quick: bool,
+    /// Whether the results are written to the page, and not only printed.
+    pub(crate) is_recorded: bool,
     /// Rounds of responses that take a few milliseconds at most. They are short, so that both sides meet the same other load on the machine.
     pub(crate) short: Rounds,
     /// Rounds of other responses: at its end, a round waits for the last response of each connection.
@@ -216,6 +218,7 @@ impl Plan {
     pub(crate) fn full() -> Self {
         Self {
             quick: false,
+            is_recorded: true,
             short: Rounds { count: 41, length: Duration::from_millis(500) },
             long: Rounds { count: 13, length: Duration::from_secs(2) },
             small: Size { sessions: 100_000, ratio: 1.0 },
@@ -258,6 +261,7 @@ impl Plan {
         let full = Self::full();
         Self {
             quick: true,
+            is_recorded: false,
             short: Rounds { count: 3, length: Duration::from_millis(500) },
             long: Rounds { count: 3, length: Duration::from_millis(500) },
             small: Size { sessions: 2_000, ..full.small },

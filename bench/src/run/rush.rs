@@ -73,8 +73,11 @@ impl Run<'_> {
         let backend = SharedBackend::copied(&self.workspace, &servers, "rush", directory).await?;
         let before = database_bytes(&backend).await?;
         let node = Server::node(&self.workspace, &backend, &settings())?;
+        let first = written_transactions(&backend).await?;
         let signed_in = self.rush_at(SHARED, &node).await?;
+        let commits = written_transactions(&backend).await?.saturating_sub(first);
         node.stop()?;
+        self.report_commits(commits, signed_in);
         self.report_disk(SHARED, database_bytes(&backend).await?.saturating_sub(before), signed_in);
         Ok(())
     }
@@ -140,6 +143,12 @@ impl Run<'_> {
         }
     }
 
+    fn report_commits(&mut self, commits: usize, signed_in: usize) {
+        let each = float(commits) / float(signed_in.max(1));
+        let seen = format!("{} transactions that wrote, and what the node wrote besides", grouped(commits));
+        self.report.figure(&format!("{SHARED}: commits of a sign-in"), &seen, &format!("{each:.2}"), None);
+    }
+
     fn report_disk(&mut self, place: &str, grown: usize, signed_in: usize) {
         let each = float(grown) / float(signed_in.max(1)) / 1e3;
         let seen = format!("{} MiB more: the session, and the row of the audit log", grown >> 20);
@@ -163,6 +172,13 @@ fn directory_bytes(directory: &Path) -> Result<usize, BenchError> {
         }
     }
     Ok(usize::try_from(bytes)?)
+}
+
+/// How many transactions have written something, since the server was installed: those that only read get no number.
+async fn written_transactions(backend: &SharedBackend) -> Result<usize, BenchError> {
+    let client = connect(&backend.store).await?;
+    let number: i64 = client.query_one("SELECT txid_current()", &[]).await?.try_get(0)?;
+    Ok(usize::try_from(number)?)
 }
 
 /// The size of a database.
