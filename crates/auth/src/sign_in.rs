@@ -125,14 +125,17 @@ impl Auth {
         token: Digest,
         phone: Option<&ClientInfo>,
     ) -> Result<StartedSession, Error> {
-        let person = self.store.person(request.employee).await?.ok_or(Refusal::UnknownEmployee)?;
-        if let Some(begun) = self.begin_session_of(person, &request, token, phone).await? {
-            return Ok(begun);
+        let mut person = self.store.person(request.employee).await?;
+        for _ in 0..2 {
+            let known = person.ok_or(Refusal::UnknownEmployee)?;
+            if let Some(begun) = self.begin_session_of(known, &request, token, phone).await? {
+                return Ok(begun);
+            }
+            // The person in memory may be older than a change of roles on another node.
+            let listed = self.store.listed_person(request.employee.clone()).await?;
+            person = listed.map(|listed| Arc::new(listed.person));
         }
-        // The person in memory may be older than a change of roles on another node.
-        let person = self.store.listed_person(request.employee.clone()).await?.ok_or(Refusal::UnknownEmployee)?.person;
-        let begun = self.begin_session_of(Arc::new(person), &request, token, phone).await?;
-        begun.ok_or_else(|| Refusal::NoRole.into())
+        Err(Refusal::NoRole.into())
     }
 
     /// Begins a session of this person; `None` if the default role that they should get may not apply any more.

@@ -13,28 +13,16 @@ use crate::database::{RowList, Sql, Tx, at_place};
 /// locked the employees, so that their roles stay as they are read here.
 pub(super) fn have_changed(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<bool>> {
     let with_default: Vec<_> = sessions.iter().filter(|new| new.session.default_role.is_some()).copied().collect();
-    let held = match **tx {
-        Sql::Postgres(_) if with_default.len() > 1 => held_in_lists(tx, &with_default)?,
-        Sql::Sqlite(_) | Sql::Postgres(_) => held_each(tx, &with_default)?,
-    };
+    let held = held_roles(tx, &with_default)?;
     let mut changed = with_default.iter().zip(held).map(|(new, held)| new.held_roles != held);
     let has_default = sessions.iter().map(|new| new.session.default_role.is_some());
     Ok(has_default.map(|has_default| has_default && changed.next().unwrap_or(true)).collect())
 }
 
-const HELD: &str = "SELECT role_id FROM user_role WHERE corp_id = $1 AND employee_key = $2
-    AND (by_hand = 1 OR by_rule = 1 OR until > $3)";
+const HELD: &str = "SELECT CAST($1 AS BIGINT), role_id FROM user_role WHERE corp_id = $2 AND employee_key = $3
+    AND (by_hand = 1 OR by_rule = 1 OR until > $4)";
 
-fn held_each(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<Roles>> {
-    let keys = sessions
-        .iter()
-        .map(|NewSession { session, .. }| args![session.employee.corp(), session.employee.id(), session.created_at]);
-    let held = tx.rows_for_each(HELD, &keys.collect::<Vec<_>>(), |row| row.role(0))?;
-    Ok(held.into_iter().map(Roles::from_iter).collect())
-}
-
-/// The same for several employees at once, with their places in the list; a join for the reason that
-/// [`SEEN_LIST`](super::network::SEEN_LIST) is one.
+/// The same for several employees at once; a join for the reason that [`SEEN_LIST`](super::network::SEEN_LIST) is one.
 pub(super) static HELD_LIST: LazyLock<RowList<4>> = LazyLock::new(|| {
     let columns = [("place", "bigint"), ("corp_id", "text"), ("employee_key", "text"), ("at", "bigint")];
     RowList::new(LIST_SIZE, columns, |new| {
@@ -48,12 +36,16 @@ pub(super) static HELD_LIST: LazyLock<RowList<4>> = LazyLock::new(|| {
 /// How many employees a statement asks for: a group has some 20 to 60.
 const LIST_SIZE: usize = 16;
 
-fn held_in_lists(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<Roles>> {
+/// The roles that the employee of each session holds when it begins.
+fn held_roles(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<Roles>> {
     let keys = (0_i64..).zip(sessions).map(|(place, NewSession { session, .. })| {
         args![place, session.employee.corp(), session.employee.id(), session.created_at]
     });
-    let lists = HELD_LIST.values(keys.collect());
-    let found = tx.rows_for_each(&HELD_LIST.text, &lists, |row| Ok((row.int(0)?, row.role(1)?)))?;
+    let (text, values) = match **tx {
+        Sql::Postgres(_) if sessions.len() > 1 => (&*HELD_LIST.text, HELD_LIST.values(keys.collect())),
+        Sql::Sqlite(_) | Sql::Postgres(_) => (HELD, keys.map(Vec::from).collect()),
+    };
+    let found = tx.rows_for_each(text, &values, |row| Ok((row.int(0)?, row.role(1)?)))?;
     let mut held = vec![Roles::NONE; sessions.len()];
     for (place, role) in found.into_iter().flatten() {
         let held = at_place(&mut held, place)?;

@@ -283,20 +283,25 @@ impl PostgresConnection {
         values: &[impl AsRef<[SqlValue<'v>]>],
         mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<Vec<T>>> {
-        if values.is_empty() {
-            return Ok(Vec::new());
-        }
-        let results = self.wait(async {
-            let statement = &self.statement(text).await?;
-            let queries = values.iter().map(|values| async move {
-                let values: Vec<_> = values.as_ref().iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-                self.client.query(statement, &values).await
-            });
-            try_join_all(queries).await
-        })?;
+        let results = self.query_each(text, &values.iter().map(AsRef::as_ref).collect::<Vec<_>>())?;
         let rows =
             results.iter().map(|rows| rows.iter().map(|row| read(&Row::Postgres(row))).collect::<Result<Vec<_>>>());
         rows.collect()
+    }
+
+    /// Without type parameters, so that the program contains it once.
+    fn query_each(&self, text: &str, values: &[&[SqlValue<'_>]]) -> Result<Vec<Vec<tokio_postgres::Row>>> {
+        if values.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.wait(async {
+            let statement = &self.statement(text).await?;
+            let queries = values.iter().map(|values| async move {
+                let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+                self.client.query(statement, &values).await
+            });
+            try_join_all(queries).await
+        })
     }
 
     pub(crate) fn append(&self, table: &str, columns: &[Column], rows: &[Vec<SqlValue<'_>>]) -> Result<u64> {
