@@ -94,8 +94,8 @@ on_every_store! {
         for role in ["admin", "user"] {
             app.auth().operator().revoke(app.key("user01"), role).await.unwrap();
         }
-        let lent = platform.sign_in(&mut client, "user01").await;
-        assert_eq!(client.verify(&lent).await["roles"], json!(["user"]), "of default_role");
+        let token = platform.sign_in(&mut client, "user01").await;
+        assert_eq!(client.verify(&token).await["roles"], json!(["user"]), "of default_role");
         assert_eq!(app.query("SELECT password_hash FROM agent WHERE employee_key = 'user01'"), ["-"]);
     }
 

@@ -124,10 +124,10 @@ impl Policy {
         &self,
         method: LoginMethod,
         vouched: PlatformVouching,
-        lent: Option<Role>,
+        default_role: Option<Role>,
         held: Roles,
     ) -> Roles {
-        let held = lent.map_or(held, |lent| held.with(lent));
+        let held = default_role.map_or(held, |role| held.with(role));
         match (method, vouched.is_vouched(), &self.bind) {
             // Anyone who has an agent's password can bind a device of their own to it. That must not lead to the administrator
             // role, unless the platform vouched for the device's owner.

@@ -149,13 +149,13 @@ impl Auth {
         if let Some(refusal) = refusal_of(&person) {
             return Err(refusal.into());
         }
-        let (roles, lent) = self.available_roles(&person, request.method, &request.proof).await?;
+        let (roles, default_role) = self.available_roles(&person, request.method, &request.proof).await?;
         let role = self.initial_role(roles, request.role, request.visitor).await?;
-        let session = self.build_session(&person, role, lent, request);
+        let session = self.build_session(&person, role, default_role, request);
         // The transaction checks again that the employee is enabled and the default role applies. Other roles: at every use.
         let network = self.sign_in_network(&session, request.visitor, phone)?;
         let held = person.roles_at(session.created_at);
-        let new_session = self.new_session(token, &session, (held, lent), request, network)?;
+        let new_session = self.new_session(token, &session, (held, default_role), request, network)?;
         let outcome = self.store.begin_session(new_session).await?;
         let is_new = outcome != BeginOutcome::AlreadyBegun;
         match outcome {
@@ -202,12 +202,12 @@ impl Auth {
         proof: &SignInProof,
     ) -> Result<(Roles, Option<DefaultRoleGrant>), Error> {
         let held = person.roles_at(self.clock.now());
-        let admitted = |lent| self.policy.effective_roles(method, proof.vouching(), lent, held);
+        let admitted = |default_role| self.policy.effective_roles(method, proof.vouching(), default_role, held);
         if !admitted(None).is_empty() {
             return Ok((admitted(None), None));
         }
-        let lent = self.default_role(person, proof).await?;
-        Ok((admitted(lent.map(|lent| lent.role)), lent))
+        let default_role = self.default_role(person, proof).await?;
+        Ok((admitted(default_role.map(|default| default.role)), default_role))
     }
 
     /// The default role of a user without roles: that of the agent record, or else the deployment's, if the platform vouches.
@@ -245,7 +245,7 @@ impl Auth {
         &self,
         person: &Person,
         role: Role,
-        lent: Option<DefaultRoleGrant>,
+        default_role: Option<DefaultRoleGrant>,
         request: &SignInRequest<'_>,
     ) -> Session {
         let now = self.clock.now();
@@ -254,7 +254,7 @@ impl Auth {
             current_role: role,
             method: request.method,
             vouched: request.proof.vouching(),
-            default_role: lent.map(|lent| lent.role),
+            default_role: default_role.map(|default| default.role),
             source: request.source.unwrap_or(LoginSource::of(role)),
             created_at: now,
             expires_at: now + self.policy.session_lifetime,
@@ -281,14 +281,14 @@ impl Auth {
         &self,
         digest: Digest,
         session: &Session,
-        (held, lent): (Roles, Option<DefaultRoleGrant>),
+        (held, default_role): (Roles, Option<DefaultRoleGrant>),
         request: &SignInRequest<'_>,
         network: SignInNetwork,
     ) -> Result<NewSession, NoEntropy> {
         Ok(NewSession {
             digest,
             session: session.clone(),
-            default_role_from_record: lent.is_some_and(|lent| lent.by_record),
+            default_role_from_record: default_role.is_some_and(|default| default.by_record),
             held_roles: held,
             precondition: match &request.proof {
                 SignInProof::None | SignInProof::Platform => Precondition::None,

@@ -277,8 +277,8 @@ on_every_store! {
         ));
         app.clock.advance(std::time::Duration::from_secs(1));
         assert_eq!(sign_in().await, agent);
-        let lent = "SELECT count(*) FROM session WHERE lent_role_id IS NOT NULL";
-        assert_eq!(app.query(lent), ["1"], "only the first session has a default role");
+        let with_default_role = "SELECT count(*) FROM session WHERE lent_role_id IS NOT NULL";
+        assert_eq!(app.query(with_default_role), ["1"], "only the first session has a default role");
     }
 
     async fn the_home_desk_shuts_a_connected_corporations_last_administrator_out(app) {

@@ -116,8 +116,8 @@ impl Fixture {
     }
 
     /// Begins a session of `agent01` without a precondition.
-    pub(crate) async fn session(&self, name: &str, method: LoginMethod, lent: Option<Role>) {
-        let new_session = new_session(name, method, lent, Precondition::None);
+    pub(crate) async fn session(&self, name: &str, method: LoginMethod, default_role: Option<Role>) {
+        let new_session = new_session(name, method, default_role, Precondition::None);
         assert_eq!(self.store().begin_session(new_session).await.unwrap(), deskpass_store::BeginOutcome::Begun);
     }
 
@@ -192,7 +192,7 @@ pub(crate) fn half(name: &str) -> PartialSessionRecord {
 pub(crate) fn new_session(
     name: &str,
     method: LoginMethod,
-    lent: Option<Role>,
+    default_role: Option<Role>,
     precondition: Precondition,
 ) -> NewSession {
     let session = Session {
@@ -201,7 +201,7 @@ pub(crate) fn new_session(
         method,
         source: LoginSource::H5,
         vouched: PlatformVouching::None,
-        default_role: lent,
+        default_role,
         created_at: at(1_000),
         expires_at: at(8 * HOUR),
     };

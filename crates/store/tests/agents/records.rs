@@ -14,12 +14,12 @@ on_every_store! {
     async fn what_depends_on_a_record_ends_with_it(fixture: &Fixture) {
         let store = fixture.store();
         fixture.session("assigned", LoginMethod::Oauth2, None).await;
-        fixture.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;
+        fixture.session("by default", LoginMethod::Oauth2, Some(Role::Agent)).await;
         fixture.session("by password", LoginMethod::Password, None).await;
         store.remember_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Agent));
         assert_eq!(store.disable_agent(ChangeAuthor::NoSession, agent01(), at(DAY), entry()).await.unwrap(), Some(2));
-        assert!(fixture.lives("assigned").await && !fixture.lives("lent").await && !fixture.lives("by password").await);
+        assert!(fixture.lives("assigned").await && !fixture.lives("by default").await && !fixture.lives("by password").await);
         assert!(!store.is_browser_known_to(digest("browser"), agent01(), at(0)).await.unwrap());
         assert_eq!(store.agent_role(agent01()).await.unwrap(), None);
         assert!(store.agent(agent01()).await.unwrap().unwrap().disabled);
@@ -33,10 +33,10 @@ on_every_store! {
 on_every_store! {
     async fn another_role_ends_sessions_in_which_the_old_one_is_lent(fixture: &Fixture) {
         let store = fixture.store();
-        fixture.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;
+        fixture.session("by default", LoginMethod::Oauth2, Some(Role::Agent)).await;
         fixture.session("by password", LoginMethod::Password, None).await;
         assert_eq!(store.set_agent_role(ChangeAuthor::NoSession, agent01(), Role::Supervisor, at(DAY), entry()).await.unwrap(), Some(1));
-        assert!(!fixture.lives("lent").await && fixture.lives("by password").await);
+        assert!(!fixture.lives("by default").await && fixture.lives("by password").await);
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Supervisor));
         assert_eq!(store.set_agent_role(ChangeAuthor::NoSession, unknown(), Role::Admin, at(DAY), entry()).await.unwrap(), None);
     }

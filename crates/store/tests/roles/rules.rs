@@ -82,12 +82,12 @@ on_every_store! {
 on_every_store! {
     async fn a_session_with_a_default_role_ends_when_rules_change_the_roles(fixture: &Fixture) {
         let store = fixture.store();
-        fixture.session("lent", LoginMethod::Dev, Some(Role::Security)).await;
+        fixture.session("by default", LoginMethod::Dev, Some(Role::Security)).await;
         fixture.session("own", LoginMethod::Dev, None).await;
         assert_eq!(apply(store, "agent01", Roles::NONE).await, RuleRolesOutcome::default());
-        assert!(fixture.lives("lent").await, "nothing changed");
+        assert!(fixture.lives("by default").await, "nothing changed");
         assert_eq!(apply(store, "agent01", AGENT).await.gained, AGENT);
-        assert!(!fixture.lives("lent").await);
+        assert!(!fixture.lives("by default").await);
         assert!(fixture.lives("own").await);
         assert!(store.person(&agent01()).await.unwrap().unwrap().roles.holds(Role::Agent));
     }

@@ -185,7 +185,7 @@ on_every_store! {
         let ticket = proof(&app, &platform).await;
         let login = bind(&mut client, "norole01", &ticket).await.data();
         assert_eq!((&login["roles"], &login["login_method"]), (&json!(["user"]), &json!("bind")));
-        assert_eq!(app.query("SELECT count(*) FROM user_role WHERE employee_key = 'norole01'"), ["0"], "it is lent, not given");
+        assert_eq!(app.query("SELECT count(*) FROM user_role WHERE employee_key = 'norole01'"), ["0"], "none was assigned");
         assert!(location(&arrive(&app, &platform).await).contains("#ticket="));
     }
 
