@@ -81,7 +81,7 @@ enum Part {
     /// Measure only people who leave, and the synchronisation; leaves the other sections of bench/RESULTS.md unchanged.
     People,
     /// Measure only a morning on which all employees sign in within minutes, by QR code and in the messenger, each with a socket and checks
-    /// of the token; leaves the other sections of bench/RESULTS.md unchanged, and its own as well if a number is given.
+    /// of the token; leaves the other sections of bench/RESULTS.md unchanged. If --employees or --minutes is given, it writes nothing.
     Rush {
         /// The number of employees. Unless given, 10 000, with --quick 200.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]

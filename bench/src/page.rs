@@ -9,7 +9,7 @@ Written by `make bench`. What the figures mean for a company of your size is in 
 
 Both sides take turns, round by round, on one machine that the load generator shares (one thread, 64 connections).
 Figures are medians of the rounds, a ratio is that of the medians. *CPU each* is the processor time of the measured process
-for one request; *generator* is how much of a core the benchmark itself used: near 100 % it holds both sides back:
+for one request; *generator* is how much of a core the benchmark itself used: near 100 %, it holds both sides back;
 compare the latencies then, rather than the rates. The bare handler reads the same request and answers the same bytes, without looking anything
 up.
 ";

@@ -125,15 +125,18 @@ impl Auth {
         token: Digest,
         phone: Option<&ClientInfo>,
     ) -> Result<StartedSession, Error> {
-        let mut person = self.store.person(request.employee).await?;
-        for _ in 0..2 {
-            let known = person.ok_or(Refusal::UnknownEmployee)?;
-            if let Some(begun) = self.begin_session_of(known, &request, token, phone).await? {
+        // The person in memory may be older than a change of roles on another node.
+        for is_from_memory in [true, false] {
+            let person = if is_from_memory {
+                self.store.person(request.employee).await?
+            } else {
+                let listed = self.store.listed_person(request.employee.clone()).await?;
+                listed.map(|listed| Arc::new(listed.person))
+            };
+            let person = person.ok_or(Refusal::UnknownEmployee)?;
+            if let Some(begun) = self.begin_session_of(person, &request, token, phone).await? {
                 return Ok(begun);
             }
-            // The person in memory may be older than a change of roles on another node.
-            let listed = self.store.listed_person(request.employee.clone()).await?;
-            person = listed.map(|listed| Arc::new(listed.person));
         }
         Err(Refusal::NoRole.into())
     }

@@ -162,7 +162,8 @@ enum BatchState<K, T> {
 }
 
 impl<K: Clone, T> Batch<K, T> {
-    /// Since when the first request waits that has not waited for too long: those are refused, so that a use has the time that it needs.
+    /// Refuses the requests that have waited for too long, and returns since when the first of the others waits: so a use has the time that
+    /// it needs.
     pub(crate) fn since(&self) -> Instant {
         self.batches.refuse_late(self.max_wait).unwrap_or_else(Instant::now)
     }
@@ -176,8 +177,8 @@ impl<K: Clone, T> Batch<K, T> {
         state.requests().unwrap_or_default()
     }
 
-    /// The requests, and whether the use got them. If it did not, because it has not begun, these are the requests that waited for it, and
-    /// it does not get them later either.
+    /// Ends the use. Returns its requests and `true`; or, if it has not begun, the requests that waited for it and `false`: then it gets
+    /// none later. To be called once.
     pub(crate) fn end(&self) -> (Vec<K>, bool) {
         let mut state = self.state();
         if let Some(requests) = state.requests() {

@@ -45,11 +45,12 @@ pub(super) fn begin_all(tx: &mut Tx<'_>, sessions: &[&NewSession]) -> Result<Vec
         all.push((*new, refusal(tx, new)?));
     }
     // Before the sessions are written: disabling an employee, or changing their roles, concurrently waits for the row, so it misses no
-    // session.
+    // session, and the roles that are read below stay as they are. A sign-in that is refused below counts as the employee's last one; it is
+    // usually tried again at once, with the current roles.
     let recorded = record_sign_ins(tx, &undecided(&all))?;
     decide(&mut all, recorded.into_iter().map(|recorded| (!recorded).then_some(BeginOutcome::EmployeeDisabled)));
-    let changed = held_roles::have_changed(tx, &undecided(&all))?;
-    decide(&mut all, changed.into_iter().map(|changed| changed.then_some(BeginOutcome::DefaultRoleRevoked)));
+    let with_default_role = decide_default_roles(tx, &undecided(&all))?;
+    decide(&mut all, with_default_role);
     let inserted = insert(tx, &undecided(&all))?;
     decide(&mut all, inserted);
     let begun = undecided(&all);
@@ -106,9 +107,21 @@ fn refusal(tx: &Tx<'_>, new: &NewSession) -> Result<Option<BeginOutcome>> {
     }
     // A default role is valid until the session ends, so it must not be revoked meanwhile either.
     if new.default_role_from_record && lock_default_role(tx, employee)? != new.session.default_role {
-        return Ok(Some(BeginOutcome::DefaultRoleRevoked));
+        return without_default_role(tx, new).map(Some);
     }
     Ok(None)
+}
+
+/// The outcomes of sessions whose default role may not apply any more, because the roles of their employees have changed.
+fn decide_default_roles(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<Option<BeginOutcome>>> {
+    let changed = held_roles::have_changed(tx, sessions)?;
+    let each = sessions.iter().zip(changed);
+    each.map(|(new, changed)| changed.then(|| without_default_role(tx, new)).transpose()).collect()
+}
+
+/// The outcome of a session that may not begin with its default role: it may have begun before that changed.
+fn without_default_role(tx: &Tx<'_>, new: &NewSession) -> Result<BeginOutcome> {
+    Ok(if has_begun(tx, new)? { BeginOutcome::AlreadyBegun } else { BeginOutcome::DefaultRoleRevoked })
 }
 
 const RECORD_SIGN_IN: &str = "UPDATE employee SET last_login_at = $3, last_login_ip = $4, watched = 1
@@ -240,10 +253,14 @@ fn row_values(NewSession { digest, session, entry, .. }: &NewSession) -> [SqlVal
 
 /// The outcome for a sign-in that may have been committed before.
 fn retry_outcome(tx: &Tx<'_>, new: &NewSession) -> Result<BeginOutcome> {
+    Ok(if has_begun(tx, new)? { BeginOutcome::AlreadyBegun } else { BeginOutcome::PreconditionFailed })
+}
+
+/// Whether an earlier attempt began the session.
+fn has_begun(tx: &Tx<'_>, new: &NewSession) -> Result<bool> {
     let text = "SELECT 1 FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3";
     let employee = &new.session.employee;
-    let found = tx.exists(text, &args![new.digest, employee.corp(), employee.id()])?;
-    Ok(if found { BeginOutcome::AlreadyBegun } else { BeginOutcome::PreconditionFailed })
+    tx.exists(text, &args![new.digest, employee.corp(), employee.id()])
 }
 
 /// Uses up what permits a session once.

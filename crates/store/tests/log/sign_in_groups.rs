@@ -152,7 +152,7 @@ on_every_store! {
         fixture.sql(&until(3, at(1_000).millis())).await;
         fixture.sql(&until(4, at(1_001).millis())).await;
         let (user, agent) = (Roles::NONE.with(Role::User), Some(Role::Agent));
-        // Each employee holds the first role of this list, and of those of the fourth and fifth the second one ends.
+        // All hold `user`. The fourth and the fifth also hold `agent`: until the sign-in, and until just after it.
         let sign_ins = [
             (agent, user, true),
             (agent, Roles::NONE, false),
@@ -175,6 +175,9 @@ on_every_store! {
         for (who, sign_in) in people.iter().zip(sign_ins).filter(|(_, (.., begins))| !begins) {
             assert_eq!(begin((who, sign_in)).await.unwrap(), BeginOutcome::DefaultRoleRevoked, "{who}");
         }
+        // What began before the roles changed has begun.
+        fixture.sql("INSERT INTO user_role (corp_id, employee_key, role_id, by_hand) VALUES ('ww', 'person00', 2, 1)").await;
+        assert_eq!(begin((&people[0], sign_ins[0])).await.unwrap(), BeginOutcome::AlreadyBegun);
         let left = "SELECT (SELECT count(*) FROM session), (SELECT count(*) FROM login_log), (SELECT count(*) FROM denied_token)";
         assert_eq!(fixture.sql(left).await, [["3", "3", "0"].map(|count| Some(count.to_owned()))]);
     }
@@ -258,4 +261,29 @@ async fn a_sign_in_that_waits_for_its_employee_holds_up_no_other() {
     client.batch_execute("COMMIT").await.unwrap();
     assert_eq!(first.await.unwrap(), BeginOutcome::Begun);
     assert_eq!(failures.load(Ordering::Relaxed), 0, "a group that gives up is no failed write");
+}
+
+#[tokio::test]
+async fn no_session_begins_with_a_default_role_if_it_waits_for_another_role_to_be_assigned() {
+    let settings = stores::settings(stores::schema().await);
+    let (url, timeout) = (settings.url.clone(), Duration::from_secs(8));
+    let fixture = Fixture::scaled_out_with(PostgresSettings { timeout, ..settings }).await;
+    let people = employ(&fixture, 2).await;
+    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let assign = "BEGIN; UPDATE employee SET name = name WHERE employee_key = 'person00';
+        INSERT INTO user_role (corp_id, employee_key, role_id, by_hand) VALUES ('ww', 'person00', 2, 1)";
+    client.batch_execute(assign).await.unwrap();
+    let begin = |who: &String| {
+        let new = sign_in(&fixture, who, NETWORK);
+        let session = Session { default_role: Some(Role::Supervisor), ..new.session.clone() };
+        fixture.store().begin_session(NewSession { session, held_roles: Roles::NONE.with(Role::User), ..new })
+    };
+    let (first, other) = (Box::pin(begin(&people[0])), Box::pin(begin(&people[1])));
+    let Either::Right((outcome, first)) = select(first, other).await else {
+        panic!("a sign-in did not wait for its employee");
+    };
+    assert_eq!(outcome.unwrap(), BeginOutcome::Begun);
+    client.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(first.await.unwrap(), BeginOutcome::DefaultRoleRevoked);
 }
