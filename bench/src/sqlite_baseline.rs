@@ -30,10 +30,13 @@ pub(crate) struct SqliteBaseline {
 }
 
 impl SqliteBaseline {
-    /// Opens a store that the service has created, with the service's guarantee: committed data is on disk.
+    /// Opens a store that the service has created. Committed data is on disk, and the page cache has the same size, as in the service.
     pub(crate) fn open(directory: &Path) -> Result<Self, BenchError> {
         let connection = seed::open(directory)?;
-        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
+        connection.execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;
+             PRAGMA wal_autocheckpoint = 3000",
+        )?;
         Ok(Self { connection, rng: Rng::with_seed(2) })
     }
 

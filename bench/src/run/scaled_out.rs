@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{DRAWS, FILL, Run, SMALL_CACHE, cached_sessions, version};
+use super::{DRAWS, FILL, Run, SMALL_CACHE, cached_sessions, template, version};
 use crate::backends::{Backends, SharedBackend};
+use crate::bare_handler::ResponseTemplates;
 use crate::comparison::{Comparison, median_of};
 use crate::error::BenchError;
 use crate::load::{CONNECTIONS, Load, Pace};
@@ -128,23 +129,28 @@ impl Run<'_> {
     }
 
     /// Compares the CPU time of a request on two nodes with that on one: first with as many requests for each node, then with as
-    /// many in all.
+    /// many in all. Two bare handlers show what the latter costs any program.
     async fn two_nodes_cost(&mut self, one: &Server, other: &Server, tokens: &WordList) -> Result<(), BenchError> {
-        let each = ("two nodes, 10 000/s each", "one node, 10 000/s", NODE_PACE, Some(TWO_NODES_COST));
-        let in_all = ("two nodes, 20 000/s in all", "one node, 20 000/s", COST_PACE, None);
-        for (ours, theirs, pace, target) in [each, in_all] {
-            let requests = Arc::new(Requests::verify(tokens.drawn(DRAWS)));
-            let (two, alone) = (Load::new(Arc::clone(&requests)), Load::new(requests));
+        let requests = Arc::new(Requests::verify(tokens.drawn(DRAWS)));
+        let answers = ResponseTemplates { verify: template(one, &requests).await?.0, ..ResponseTemplates::default() };
+        let bare = [Server::bare(&self.workspace, &answers)?, Server::bare(&self.workspace, &answers)?];
+        let (nodes, handlers) = ([one, other], bare.each_ref());
+        for (servers @ [first, _], ours, theirs, pace, target) in [
+            (nodes, "two nodes, 10 000/s each", "one node, 10 000/s", NODE_PACE, Some(TWO_NODES_COST)),
+            (nodes, "two nodes, 20 000/s in all", "one node, 20 000/s", COST_PACE, None),
+            (handlers, "two bare axum handlers, 20 000/s in all", "one bare handler, 20 000/s", COST_PACE, None),
+        ] {
+            let (two, alone) = (Load::new(Arc::clone(&requests)), Load::new(Arc::clone(&requests)));
             let comparison = Comparison::new(format!("verify, {ours}"), theirs, None);
             let (of_two, of_one) = (
-                async |length| steady(async || paced(&two, &[one, other], COST_PACE, length).await).await,
-                async |length| steady(async || paced(&alone, &[one], pace, length).await).await,
+                async |length| steady(async || paced(&two, &servers, COST_PACE, length).await).await,
+                async |length| steady(async || paced(&alone, &[first], pace, length).await).await,
             );
             let comparison = comparison.run(self.plan.long, &self.progress, of_two, of_one).await?;
             self.report.cost_ratio(&format!("CPU each of verify, {ours}"), &comparison, target);
             self.report.add_latencies(comparison);
         }
-        Ok(())
+        bare.into_iter().try_for_each(Server::stop)
     }
 
     /// Compares the CPU time of a request on two nodes of one service with that on two nodes that share nothing: there are as many

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
+use rusqlite::hooks::Wal;
 use rusqlite::types::ValueRef;
+use rusqlite::wal::CheckpointMode;
 use rusqlite::{CachedStatement, OpenFlags, Statement};
 use tokio::time::Instant;
 
@@ -34,14 +36,8 @@ impl SqliteConnection {
                  a local disk"
             )));
         }
-        // 8 MiB of page cache instead of 2: a sign-in changes pages of a dozen indexes. A checkpoint after 3000 pages (12 MiB) instead of
-        // 1000: a page that was changed many times is copied once. With 1000, checkpoints took a fifth of the time of sign-ins; with more
-        // than 3000, a commit with a checkpoint takes longer. The first block of the index of the log has 4062 pages; beyond it, readers
-        // search a second one.
-        self.batch(
-            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;
-             PRAGMA wal_autocheckpoint = 3000",
-        )?;
+        // 8 MiB of page cache instead of 2: a sign-in changes pages of a dozen indexes.
+        self.batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192")?;
         for (pragma, wanted) in [("PRAGMA synchronous", 2), ("PRAGMA foreign_keys", 1)] {
             if self.first(pragma, &[], |row| row.int(0))? != Some(wanted) {
                 return Err(StoreError::unavailable(&format!("SQLite did not accept {pragma} = {wanted}")));
@@ -64,6 +60,35 @@ impl SqliteConnection {
 
     pub(crate) fn open_reader(path: &Path) -> Result<Self> {
         Self::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    }
+
+    /// Opens a connection that makes no changes of its own.
+    pub(super) fn open_for_checkpoints(path: &Path) -> Result<Self> {
+        let connection = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        // The log is on disk before it is copied, and the copy before the log begins anew.
+        connection.batch("PRAGMA synchronous = FULL")?;
+        Ok(connection)
+    }
+
+    /// Copies what no reader needs from the write-ahead log to the database, beside the writer.
+    pub(super) fn checkpoint(&self) -> Result<()> {
+        let done = self.0.wal_checkpoint_v2(Some(rusqlite::MAIN_DB), CheckpointMode::PASSIVE);
+        Ok(done.map(drop)?)
+    }
+
+    /// After each commit, asks with the length of the write-ahead log whether to copy it to the database. As with SQLite's own checkpoints, an
+    /// error is no error of the commit, which is done.
+    pub(super) fn checkpoint_after_commits(
+        &mut self,
+        mut is_due: impl FnMut(i32) -> bool + Send + 'static,
+    ) -> Result<()> {
+        let checkpoint = move |log: &mut Wal, pages| {
+            if is_due(pages) {
+                let _ = log.checkpoint();
+            }
+            Ok(())
+        };
+        Ok(self.0.wal_hook(Some(checkpoint))?)
     }
 
     /// Statements that still run at this time fail.
