@@ -31,7 +31,6 @@ use writer::Writer;
 pub(crate) struct Sqlite {
     pub(super) readers: Readers,
     pub(super) writer: Writer,
-    // Declared after the writer: it ends with the writer's connection.
     _checkpoints: Checkpoints,
     // Declared last, so that the directory is released after the connections are closed.
     _lock: Lock,

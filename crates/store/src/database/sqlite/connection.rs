@@ -304,21 +304,6 @@ mod tests {
     }
 
     #[test]
-    fn the_write_ahead_log_is_reused_after_12_mib() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("test.db");
-        std::fs::File::create(&path).unwrap();
-        let connection = SqliteConnection::open_writer(&path).unwrap();
-        connection.batch("CREATE TABLE item (name TEXT)").unwrap();
-        let mebibyte = "x".repeat(1 << 20);
-        for _ in 0..40 {
-            connection.execute("INSERT INTO item VALUES ($1)", &args![mebibyte.as_str()]).unwrap();
-        }
-        let bytes = std::fs::metadata(directory.path().join("test.db-wal")).unwrap().len();
-        assert!((11 << 20..14 << 20).contains(&bytes), "{bytes}");
-    }
-
-    #[test]
     fn a_file_system_without_a_write_ahead_log_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         // This module of SQLite has no shared memory, as some network file systems.
