@@ -109,6 +109,9 @@ pub struct SignedIn {
     pub roles: Roles,
 }
 
+/// How often a session is tried to begin while the roles of its employee change.
+const MAX_ATTEMPTS: usize = 3;
+
 impl Auth {
     /// Signs a user in and returns the token.
     pub(crate) async fn sign_in(&self, request: SignInRequest<'_>) -> Result<SignedIn, Error> {
@@ -125,18 +128,13 @@ impl Auth {
         token: Digest,
         phone: Option<&ClientInfo>,
     ) -> Result<StartedSession, Error> {
-        // The person in memory may be older than a change of roles on another node.
-        for is_from_memory in [true, false] {
-            let person = if is_from_memory {
-                self.store.person(request.employee).await?
-            } else {
-                let listed = self.store.listed_person(request.employee.clone()).await?;
-                listed.map(|listed| Arc::new(listed.person))
-            };
-            let person = person.ok_or(Refusal::UnknownEmployee)?;
+        for _ in 0..MAX_ATTEMPTS {
+            let person = self.store.person(request.employee).await?.ok_or(Refusal::UnknownEmployee)?;
             if let Some(begun) = self.begin_session_of(person, &request, token, phone).await? {
                 return Ok(begun);
             }
+            // The person in memory may be older than a change of roles on another node.
+            self.store.forget_person(request.employee);
         }
         Err(Refusal::NoRole.into())
     }

@@ -71,6 +71,11 @@ impl Store {
         Ok(Some(Arc::new(found.person)))
     }
 
+    /// Removes what is in memory about an employee, who may have changed on another node: the next look-up reads the database.
+    pub fn forget_person(&self, key: &EmployeeKey) {
+        self.cache.apply(CacheChange::Person(key.clone()));
+    }
+
     /// All employees, ordered by corporation and identifier, at most `limit` starting after `after`.
     pub async fn employees(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedPerson>> {
         self.database

@@ -31,6 +31,7 @@ use writer::Writer;
 pub(crate) struct Sqlite {
     pub(super) readers: Readers,
     pub(super) writer: Writer,
+    // Declared after the connections, as it closes a file.
     _checkpoints: Checkpoints,
     // Declared last, so that the directory is released after the connections are closed.
     _lock: Lock,

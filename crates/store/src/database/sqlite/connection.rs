@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
 use rusqlite::types::ValueRef;
 use rusqlite::wal::CheckpointMode;
-use rusqlite::{CachedStatement, OpenFlags, Statement};
+use rusqlite::{CachedStatement, ErrorCode, OpenFlags, Statement};
 use tokio::time::Instant;
 
 use crate::database::row_reader::{RowReader, all_rows, first_row};
@@ -62,29 +62,34 @@ impl SqliteConnection {
         Self::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
     }
 
-    /// Opens a connection that makes no changes of its own.
+    /// Opens a connection that only copies the write-ahead log.
     pub(super) fn open_for_checkpoints(path: &Path) -> Result<Self> {
         let connection = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // The log is on disk before it is copied, and the copy before the log begins anew.
-        connection.batch("PRAGMA synchronous = FULL")?;
+        // With FULL, the log is on disk before it is copied. A connection that has read nothing does not know the log, and copies nothing.
+        connection.batch("PRAGMA synchronous = FULL; SELECT COUNT(*) FROM sqlite_schema")?;
         Ok(connection)
     }
 
-    /// Copies what no reader needs from the write-ahead log to the database, beside the writer.
-    pub(super) fn checkpoint(&self) -> Result<()> {
-        let done = self.0.wal_checkpoint_v2(Some(rusqlite::MAIN_DB), CheckpointMode::PASSIVE);
-        Ok(done.map(drop)?)
+    /// Copies what no reader needs from the write-ahead log to the database, beside the writer. Returns how many pages of the log are copied.
+    pub(super) fn checkpoint(&self) -> Result<i32> {
+        match self.0.wal_checkpoint_v2(Some(rusqlite::MAIN_DB), CheckpointMode::PASSIVE)? {
+            (..0, _) => Err(StoreError::unavailable(&"the connection does not know the write-ahead log")),
+            (_, copied) => Ok(copied),
+        }
     }
 
     /// After each commit, asks with the length of the write-ahead log whether to copy it to the database. As with SQLite's own checkpoints, an
-    /// error is no error of the commit, which is done.
+    /// error is no error of the commit, which is done; what could not be copied is copied later.
     pub(super) fn checkpoint_after_commits(
         &mut self,
         mut is_due: impl FnMut(i32) -> bool + Send + 'static,
     ) -> Result<()> {
         let checkpoint = move |log: &mut Wal, pages| {
-            if is_due(pages) {
-                let _ = log.checkpoint();
+            if is_due(pages)
+                && let Err(error) = log.checkpoint()
+                && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy)
+            {
+                tracing::warn!(%error, "the rest of the write-ahead log could not be copied to the database");
             }
             Ok(())
         };
