@@ -1,12 +1,14 @@
 //! A full disk: no acknowledged change is lost, no change is acknowledged that did not happen, and the service recovers
-//! without a restart.
+//! without a restart. A disk that fails: nothing is lost either, and the service starts again.
 
-use std::path::Path;
+use std::fs::File;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::harness::{Client, Process, Response, binary, query};
+use crate::harness::{Client, Process, Response, binary, query, request};
 
 /// A service whose files cannot grow beyond `blocks` of 512 bytes, which has the effect of a full disk.
 fn cramped(data: &Path, blocks: usize) -> Process {
@@ -119,4 +121,47 @@ async fn a_store_that_cannot_be_read_makes_no_token_valid() {
     let answer = client.post("/api/auth/verify", &[], &json!({ "token": token })).await;
     assert_fault(&answer, "Token verification failed");
     assert_fault(&client.me(&token).await, "Reading the current user failed");
+}
+
+/// A library that makes syncs of the database fail.
+fn failing_sync(directory: &Path) -> PathBuf {
+    let library = directory.join("failing_sync.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/disk_full/failing_sync.c");
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status().unwrap();
+    assert!(compiled.success());
+    library
+}
+
+const SIGABRT: i32 = 6;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_cannot_be_synced_is_completed_at_the_next_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let (data, broken, log) =
+        (directory.path().join("data"), directory.path().join("broken"), directory.path().join("log"));
+    let mut command = binary();
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(&data);
+    command.env("LD_PRELOAD", failing_sync(directory.path())).env("FAILS_WHILE", &broken);
+    command.stderr(File::create(&log).unwrap());
+    let process = Process::spawn(command);
+    let mut client = Client::connect(&process.address).await;
+    std::fs::write(&broken, "").unwrap();
+    let body = json!({ "employee_id": "admin01" }).to_string();
+    let sign_in = request("POST", "/api/auth/bind", &[("content-type", "application/json")], body.as_bytes());
+    let mut tokens = Vec::new();
+    while let Some(answer) = client.try_send(&sign_in).await {
+        tokens.push(answer.data()["token"].as_str().unwrap().to_owned());
+        assert!(tokens.len() < 20_000, "the log is never copied: this test looks at nothing");
+    }
+    assert_eq!(process.wait().signal(), Some(SIGABRT));
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("the database could not be synced: the process ends"), "{log}");
+
+    let process = Process::serve(&data, &[]);
+    let mut client = Client::connect(&process.address).await;
+    for token in &tokens {
+        assert!(client.is_valid(token).await, "an acknowledged sign-in was lost");
+    }
+    process.kill();
+    assert_eq!(query(&data.join("deskpass.db"), "PRAGMA integrity_check"), ["ok"]);
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::SqliteConnection;
 use crate::{Result, StoreError};
@@ -30,6 +31,9 @@ struct LogLimits {
 
 /// 24 and 96 MiB.
 const LOG_LIMITS: LogLimits = LogLimits { by_thread: 6_000, by_writer: 24_000 };
+
+/// How long the process waits before it ends, so that its log says why.
+const LOG_PAUSE: Duration = Duration::from_secs(1);
 
 /// The thread that copies.
 #[derive(Debug)]
@@ -146,7 +150,9 @@ impl CheckpointThread {
 /// The process must end without closing its connections, which would delete the log; at the next start SQLite copies all of it again.
 fn sync(file: &File) {
     if let Err(error) = file.sync_data() {
-        tracing::error!(%error, "the database could not be synced: the process ends, and copies its write-ahead log again at the next start");
+        tracing::error!(%error, "the database could not be synced: the process ends; the next start copies the write-ahead log again");
+        // The service's log is written by another thread.
+        std::thread::sleep(LOG_PAUSE);
         abort();
     }
 }
