@@ -2,11 +2,13 @@
 //! without a restart. A disk that fails: nothing is lost either, and the service starts again.
 
 use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::harness::{Client, Process, Response, binary, query, request};
 
@@ -134,34 +136,92 @@ fn failing_sync(directory: &Path) -> PathBuf {
 
 const SIGABRT: i32 = 6;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_cannot_be_synced_is_completed_at_the_next_start() {
-    let directory = tempfile::tempdir().unwrap();
-    let (data, broken, log) =
-        (directory.path().join("data"), directory.path().join("broken"), directory.path().join("log"));
-    let mut command = binary();
-    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(&data);
-    command.env("LD_PRELOAD", failing_sync(directory.path())).env("FAILS_WHILE", &broken);
-    command.stderr(File::create(&log).unwrap());
-    let process = Process::spawn(command);
-    let mut client = Client::connect(&process.address).await;
-    std::fs::write(&broken, "").unwrap();
-    let body = json!({ "employee_id": "admin01" }).to_string();
-    let sign_in = request("POST", "/api/auth/bind", &[("content-type", "application/json")], body.as_bytes());
-    let mut tokens = Vec::new();
-    while let Some(answer) = client.try_send(&sign_in).await {
-        tokens.push(answer.data()["token"].as_str().unwrap().to_owned());
-        assert!(tokens.len() < 20_000, "the log is never copied: this test looks at nothing");
-    }
-    assert_eq!(process.wait().signal(), Some(SIGABRT));
-    let log = std::fs::read_to_string(log).unwrap();
-    assert!(log.contains("the database could not be synced: the process ends"), "{log}");
+/// A service on a disk that breaks, in a directory of its own.
+struct BrokenDisk {
+    directory: TempDir,
+    process: Process,
+}
 
-    let process = Process::serve(&data, &[]);
+impl BrokenDisk {
+    /// After `syncs` of the database once the disk breaks, all others fail.
+    fn after(syncs: usize) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let mut command = binary();
+        command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path());
+        command.env("LD_PRELOAD", failing_sync(directory.path()));
+        command.env("FAILS_WHILE", at("broken")).env("FAILS_AFTER", syncs.to_string());
+        command.stderr(File::create(at("log")).unwrap());
+        let process = Process::spawn(command);
+        Self { directory, process }
+    }
+
+    fn database(&self) -> PathBuf {
+        self.directory.path().join("deskpass.db")
+    }
+
+    /// Breaks the disk, and signs in until the process has ended because of that; returns the tokens.
+    async fn sign_in_until_it_ends(self, client: &mut Client) -> (TempDir, Vec<String>) {
+        std::fs::write(self.directory.path().join("broken"), "").unwrap();
+        let body = json!({ "employee_id": "admin01" }).to_string();
+        let sign_in = request("POST", "/api/auth/bind", &[("content-type", "application/json")], body.as_bytes());
+        let mut tokens = Vec::new();
+        while let Some(answer) = client.try_send(&sign_in).await {
+            tokens.push(answer.data()["token"].as_str().unwrap().to_owned());
+            assert!(tokens.len() < 20_000, "the log is never copied: this test looks at nothing");
+        }
+        assert_eq!(self.process.wait().signal(), Some(SIGABRT));
+        let log = std::fs::read_to_string(self.directory.path().join("log")).unwrap();
+        assert!(log.contains("the database could not be synced: the process ends"), "{log}");
+        (self.directory, tokens)
+    }
+}
+
+/// Starts a service, and asserts that it knows these tokens and its database is intact.
+async fn assert_complete(data: &Path, tokens: &[String]) {
+    let process = Process::serve(data, &[]);
     let mut client = Client::connect(&process.address).await;
-    for token in &tokens {
+    for token in tokens {
         assert!(client.is_valid(token).await, "an acknowledged sign-in was lost");
     }
     process.kill();
-    assert_eq!(query(&data.join("deskpass.db"), "PRAGMA integrity_check"), ["ok"]);
+    let database = data.join("deskpass.db");
+    assert_eq!(query(&database, "PRAGMA integrity_check"), ["ok"]);
+    let sessions: usize = query(&database, "SELECT count(*) FROM session")[0].parse().unwrap();
+    assert!(sessions >= tokens.len());
+}
+
+/// The disk has lost all that was written to the database since it had this content.
+fn lose_pages(database: &Path, content: &[u8]) {
+    let file = File::options().write(true).open(database).unwrap();
+    file.set_len(content.len().try_into().unwrap()).unwrap();
+    file.write_all_at(content, 0).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_that_could_not_be_synced_are_copied_again_at_the_next_start() {
+    for syncs in [0, 1] {
+        let disk = BrokenDisk::after(syncs);
+        let (database, content) = (disk.database(), std::fs::read(disk.database()).unwrap());
+        let mut client = Client::connect(&disk.process.address).await;
+        let (directory, tokens) = disk.sign_in_until_it_ends(&mut client).await;
+        lose_pages(&database, &content);
+        assert_complete(directory.path(), &tokens).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn they_are_copied_again_although_another_process_still_reads_the_database() {
+    let disk = BrokenDisk::after(0);
+    let (database, content) = (disk.database(), std::fs::read(disk.database()).unwrap());
+    let mut client = Client::connect(&disk.process.address).await;
+    let first = client.sign_in("admin01").await;
+    let backup = rusqlite::Connection::open(&database).unwrap();
+    backup.execute_batch("BEGIN; SELECT count(*) FROM session").unwrap();
+    let (directory, mut tokens) = disk.sign_in_until_it_ends(&mut client).await;
+    tokens.push(first);
+    lose_pages(&database, &content);
+    assert_complete(directory.path(), &tokens).await;
+    drop(backup);
+    assert_complete(directory.path(), &tokens).await;
 }

@@ -1,23 +1,30 @@
-// While the file named by FAILS_WHILE exists, the database cannot be synced, as on a disk that breaks; its log can.
+// While the file named by FAILS_WHILE exists, the database cannot be synced, after FAILS_AFTER syncs that succeed, as on a disk that
+// breaks; its log can. Each descriptor fails once, as on Linux.
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int is_broken(int descriptor) {
+static atomic_int syncs, has_failed[1024];
+
+static int is_database(int descriptor) {
     char link[64], path[4096];
-    const char *database = "/deskpass.db", *while_exists = getenv("FAILS_WHILE");
+    const char *database = "/deskpass.db";
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length < (ssize_t)strlen(database) || while_exists == NULL || access(while_exists, F_OK) != 0) return 0;
+    if (length < (ssize_t)strlen(database)) return 0;
     path[length] = 0;
     return strcmp(path + length - strlen(database), database) == 0;
 }
 
 static int sync_by(long call, int descriptor) {
-    if (!is_broken(descriptor)) return (int)syscall(call, descriptor);
+    const char *while_exists = getenv("FAILS_WHILE"), *after = getenv("FAILS_AFTER");
+    int is_counted = while_exists != NULL && after != NULL && is_database(descriptor) && access(while_exists, F_OK) == 0;
+    if (!is_counted || atomic_fetch_add(&syncs, 1) < atoi(after) || atomic_exchange(&has_failed[descriptor % 1024], 1))
+        return (int)syscall(call, descriptor);
     errno = EIO;
     return -1;
 }

@@ -6,17 +6,18 @@
 //! the log begins anew, as SQLite does it by itself. With all of it on the writer, checkpoints took a fifth of its processor time during
 //! sign-ins.
 
+mod failed_sync;
+
 use std::fs::File;
 use std::io;
-use std::path::Path;
-use std::process::abort;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use super::SqliteConnection;
+use super::connection::CheckpointError;
 use crate::{Result, StoreError};
 
 /// When the log is copied, in pages of 4 KiB.
@@ -25,15 +26,12 @@ struct LogLimits {
     /// The length of what is not copied from which on the thread copies it, and below which the writer copies the rest. A page that was
     /// changed many times is copied once.
     by_thread: i32,
-    /// The length of what is not copied from which on the writer copies it in any case: the thread may have failed, or be too slow.
+    /// The length of what is not copied from which on the writer copies it, because the thread has failed or is too slow.
     by_writer: i32,
 }
 
 /// 24 and 96 MiB.
 const LOG_LIMITS: LogLimits = LogLimits { by_thread: 6_000, by_writer: 24_000 };
-
-/// How long the process waits before it ends, so that its log says why.
-const LOG_PAUSE: Duration = Duration::from_secs(1);
 
 /// The thread that copies.
 #[derive(Debug)]
@@ -41,7 +39,7 @@ pub(crate) struct Checkpoints {
     is_ended: Arc<AtomicBool>,
     wake: SyncSender<()>,
     thread: Option<JoinHandle<()>>,
-    /// To be closed after all connections: closing a file releases the locks that the process has on it, SQLite's too.
+    /// To be closed after the writer: closing a file releases the locks that the process has on it, SQLite's too.
     _file: Arc<File>,
 }
 
@@ -59,11 +57,19 @@ impl Checkpoints {
         let file = Arc::new(File::open(path).map_err(unavailable)?);
         let connection = SqliteConnection::open_for_checkpoints(path)?;
         let (is_ended, synced) = (Arc::<AtomicBool>::default(), Arc::clone(&file));
-        let serving = CheckpointThread { connection, file: synced, copied, is_ended: Arc::clone(&is_ended) };
+        let serving = CheckpointThread {
+            connection,
+            path: path.to_owned(),
+            file: synced,
+            copied,
+            is_ended: Arc::clone(&is_ended),
+        };
         let thread = std::thread::Builder::new().name("store-checkpoint".into());
         let thread = Some(thread.spawn(move || serving.serve(&woken)).map_err(unavailable)?);
         let checkpoints = Self { is_ended, wake, thread, _file: file };
-        writer.checkpoint_after_commits(move |pages| log.is_to_be_copied(pages))?;
+        let path = path.to_owned();
+        let is_due = move |length| log.is_to_be_copied(length);
+        writer.checkpoint_after_commits(is_due, move |error| report(&path, &error))?;
         Ok(checkpoints)
     }
 }
@@ -79,51 +85,85 @@ impl Drop for Checkpoints {
     }
 }
 
+/// What the thread does, as far as the writer knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// It waits, or has ended.
+    Idle,
+    Copying,
+    /// The log has begun anew since it was woken: its result is about the old one.
+    CopyingOldLog,
+}
+
 /// The log, as the writer knows it. All lengths are in pages.
 struct Log {
     limits: LogLimits,
     wake: SyncSender<()>,
-    /// How much of the log the thread has copied, each time when it was woken.
-    results: Receiver<i32>,
+    /// How much of the log the thread has copied, each time when it was woken; nothing if it failed.
+    results: Receiver<Option<i32>>,
+    progress: Progress,
     length: i32,
     copied: i32,
     /// The length when the thread was last woken.
     length_when_woken: i32,
-    is_being_copied: bool,
+    /// Whether a reader needed a part of the log that was there when the thread was last woken.
+    is_needed: bool,
 }
 
 impl Log {
-    fn new(limits: LogLimits, wake: SyncSender<()>, results: Receiver<i32>) -> Self {
-        Self { limits, wake, results, length: 0, copied: 0, length_when_woken: 0, is_being_copied: false }
+    fn new(limits: LogLimits, wake: SyncSender<()>, results: Receiver<Option<i32>>) -> Self {
+        let progress = Progress::Idle;
+        Self { limits, wake, results, progress, length: 0, copied: 0, length_when_woken: 0, is_needed: false }
     }
 
     /// Called after each commit, with the length of the log; whether the writer is to copy what is not copied yet.
     fn is_to_be_copied(&mut self, length: i32) -> bool {
-        if length < self.length {
-            // It has begun anew.
-            (self.copied, self.length_when_woken) = (0, 0);
+        self.receive_result();
+        if length <= self.length {
+            self.begin_anew();
         }
         self.length = length;
-        if let Ok(copied) = self.results.try_recv() {
-            (self.copied, self.is_being_copied) = (copied, false);
-        }
         let rest = length - self.copied;
-        // Of a log that a reader needs, the thread can copy no more; it tries again when the log has grown.
-        let grown = length - self.length_when_woken;
-        if !self.is_being_copied && rest.min(grown) >= self.limits.by_thread {
-            // It waits, since it has told the result of the last time, or it has ended.
-            let _ = self.wake.try_send(());
-            (self.is_being_copied, self.length_when_woken) = (true, length);
+        let is_idle = self.progress == Progress::Idle;
+        if is_idle && rest >= self.limits.by_writer && !self.is_needed {
+            return true;
         }
-        let is_rest_of_thread = self.copied > 0 && !self.is_being_copied && rest < self.limits.by_thread;
-        is_rest_of_thread || rest >= self.limits.by_writer
+        // While a reader needs the log, the thread can copy no more; it tries again when the log has grown.
+        let grown = length - self.length_when_woken;
+        if is_idle && rest.min(grown) >= self.limits.by_thread && self.wake.try_send(()).is_ok() {
+            (self.progress, self.length_when_woken) = (Progress::Copying, length);
+            return false;
+        }
+        is_idle && self.copied > 0 && rest < self.limits.by_thread
+    }
+
+    fn receive_result(&mut self) {
+        match self.results.try_recv() {
+            Ok(copied) => {
+                if self.progress == Progress::Copying {
+                    self.copied = copied.unwrap_or(0);
+                    self.is_needed = copied.is_some_and(|copied| copied < self.length_when_woken);
+                }
+                self.progress = Progress::Idle;
+            }
+            Err(TryRecvError::Disconnected) => self.progress = Progress::Idle,
+            Err(TryRecvError::Empty) => {}
+        }
+    }
+
+    fn begin_anew(&mut self) {
+        (self.copied, self.length_when_woken, self.is_needed) = (0, 0, false);
+        if self.progress == Progress::Copying {
+            self.progress = Progress::CopyingOldLog;
+        }
     }
 }
 
 struct CheckpointThread {
     connection: SqliteConnection,
+    path: PathBuf,
     file: Arc<File>,
-    copied: Sender<i32>,
+    copied: Sender<Option<i32>>,
     is_ended: Arc<AtomicBool>,
 }
 
@@ -131,29 +171,32 @@ impl CheckpointThread {
     /// Copies the log whenever it is woken.
     fn serve(self, woken: &Receiver<()>) {
         while woken.recv().is_ok() && !self.is_ended.load(Ordering::Acquire) {
-            let copied = self.connection.checkpoint().unwrap_or_else(|error| {
-                tracing::warn!(%error, "the write-ahead log could not be copied to the database");
-                0
-            });
-            sync(&self.file);
-            if self.copied.send(copied).is_err() {
+            if self.copied.send(self.copy()).is_err() {
                 return;
             }
         }
     }
+
+    /// Copies the log and syncs the copied pages, which SQLite itself does only when no more has been written in the meantime. Otherwise the
+    /// writer's sync would have to wait for all of them.
+    fn copy(&self) -> Option<i32> {
+        let copied = self.connection.checkpoint().map_err(|error| report(&self.path, &error)).ok();
+        if let Err(error) = self.file.sync_data() {
+            failed_sync::end_process(&self.path, &error);
+        }
+        copied
+    }
 }
 
-/// Syncs the copied pages, which SQLite itself does only when no more has been written in the meantime. Otherwise the writer's sync would
-/// have to wait for all of them.
-///
-/// After an error, the system may have lost pages that SQLite counts as copied, and no later sync reports them. They are still in the log.
-/// The process must end without closing its connections, which would delete the log; at the next start SQLite copies all of it again.
-fn sync(file: &File) {
-    if let Err(error) = file.sync_data() {
-        tracing::error!(%error, "the database could not be synced: the process ends; the next start copies the write-ahead log again");
-        // The service's log is written by another thread.
-        std::thread::sleep(LOG_PAUSE);
-        abort();
+/// Reports an error of a checkpoint. What was not copied is copied later, unless a sync failed: then the process ends.
+fn report(path: &Path, error: &CheckpointError) {
+    match error {
+        // The other thread copies the log.
+        CheckpointError::Busy => {}
+        CheckpointError::FailedSync(error) => failed_sync::end_process(path, error),
+        CheckpointError::Other(error) => {
+            tracing::warn!(%error, "the write-ahead log could not be copied to the database");
+        }
     }
 }
 
@@ -167,7 +210,7 @@ mod tests {
     const LIMITS: LogLimits = LogLimits { by_thread: 100, by_writer: 400 };
 
     /// A log, with the other ends of its channels.
-    fn empty_log() -> (Log, Receiver<()>, Sender<i32>) {
+    fn empty_log() -> (Log, Receiver<()>, Sender<Option<i32>>) {
         let ((wake, woken), (copied, results)) = (sync_channel(1), channel());
         (Log::new(LIMITS, wake, results), woken, copied)
     }
@@ -179,36 +222,64 @@ mod tests {
         assert!(woken.try_recv().is_err(), "it is short");
         assert!(!log.is_to_be_copied(100) && !log.is_to_be_copied(150));
         assert_eq!((woken.try_recv().is_ok(), woken.try_recv().is_ok()), (true, false), "it is copied once");
-        copied.send(140).unwrap();
+        copied.send(Some(140)).unwrap();
         assert!(log.is_to_be_copied(170) && log.is_to_be_copied(171), "until it begins anew");
         assert!(!log.is_to_be_copied(1) && !log.is_to_be_copied(99) && woken.try_recv().is_err());
         assert!(!log.is_to_be_copied(100) && woken.try_recv().is_ok());
     }
 
     #[test]
+    fn a_result_about_an_old_log_is_ignored() {
+        let (mut log, woken, copied) = empty_log();
+        assert!(!log.is_to_be_copied(100) && woken.try_recv().is_ok());
+        copied.send(Some(100)).unwrap();
+        assert!(!log.is_to_be_copied(5) && !log.is_to_be_copied(10), "all was copied before it began anew");
+
+        let (mut log, woken, copied) = empty_log();
+        assert!(!log.is_to_be_copied(100) && woken.try_recv().is_ok() && !log.is_to_be_copied(5));
+        assert!(!log.is_to_be_copied(110) && woken.try_recv().is_err(), "the thread is not ready");
+        copied.send(Some(100)).unwrap();
+        assert!(!log.is_to_be_copied(120) && woken.try_recv().is_ok());
+    }
+
+    #[test]
     fn a_log_that_a_reader_needs_is_copied_again_when_it_has_grown() {
         let (mut log, woken, copied) = empty_log();
         assert!(!log.is_to_be_copied(100) && woken.try_recv().is_ok());
-        copied.send(20).unwrap();
+        copied.send(Some(20)).unwrap();
         assert!(log.is_to_be_copied(110) && log.is_to_be_copied(119));
         assert!(!log.is_to_be_copied(199) && woken.try_recv().is_err(), "what could be copied is copied");
-        assert!(!log.is_to_be_copied(200) && woken.try_recv().is_ok());
-        copied.send(190).unwrap();
-        assert!(log.is_to_be_copied(210));
+        for length in (200..2_000).step_by(100) {
+            assert!(!log.is_to_be_copied(length) && woken.try_recv().is_ok());
+            copied.send(Some(20)).unwrap();
+        }
+        assert!(
+            !log.is_to_be_copied(2_000) && woken.try_recv().is_ok(),
+            "it is left to the thread, however long it is"
+        );
+        copied.send(Some(2_000)).unwrap();
+        assert!(log.is_to_be_copied(2_010));
     }
 
     #[test]
     fn the_writer_copies_a_long_log_if_the_thread_does_not() {
         let (mut log, woken, copied) = empty_log();
-        assert!(!log.is_to_be_copied(100) && !log.is_to_be_copied(399));
-        assert!(log.is_to_be_copied(400) && log.is_to_be_copied(401), "it is slow");
-        copied.send(0).unwrap();
-        assert!(log.is_to_be_copied(402), "it failed");
-        assert!(!log.is_to_be_copied(1) && !log.is_to_be_copied(100) && woken.try_recv().is_ok());
+        assert!(!log.is_to_be_copied(100) && !log.is_to_be_copied(498) && woken.try_recv().is_ok(), "it still copies");
+        copied.send(Some(100)).unwrap();
+        assert!(!log.is_to_be_copied(499) && woken.try_recv().is_ok(), "it is woken again");
+        copied.send(Some(499)).unwrap();
+        assert!(log.is_to_be_copied(899), "it is too slow");
+
+        let (mut log, woken, copied) = empty_log();
+        for length in [100, 200, 300] {
+            assert!(!log.is_to_be_copied(length) && woken.try_recv().is_ok());
+            copied.send(None).unwrap();
+        }
+        assert!(log.is_to_be_copied(400) && log.is_to_be_copied(401), "it fails");
 
         let (mut log, woken, copied) = empty_log();
         drop((woken, copied));
-        assert!(!log.is_to_be_copied(100) && log.is_to_be_copied(400), "it has ended");
+        assert!(!log.is_to_be_copied(100) && !log.is_to_be_copied(399) && log.is_to_be_copied(400), "it has ended");
     }
 
     /// A database whose log has not been copied.
@@ -250,7 +321,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (path, mut writer) = database(directory.path());
         let log = directory.path().join("test.db-wal");
-        let checkpoints = Checkpoints::start_with(LIMITS, &mut writer, &path).unwrap();
+        let limits = LogLimits { by_writer: i32::MAX, ..LIMITS };
+        let checkpoints = Checkpoints::start_with(limits, &mut writer, &path).unwrap();
         // Each time when the log begins anew, its header has another number.
         let number = || {
             let mut bytes = [0; 4];

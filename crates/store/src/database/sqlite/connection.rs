@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
 use rusqlite::types::ValueRef;
 use rusqlite::wal::CheckpointMode;
-use rusqlite::{CachedStatement, ErrorCode, OpenFlags, Statement};
+use rusqlite::{CachedStatement, ErrorCode, OpenFlags, Statement, ffi};
 use tokio::time::Instant;
 
 use crate::database::row_reader::{RowReader, all_rows, first_row};
@@ -18,6 +18,26 @@ use crate::{Result, StoreError};
 const STEPS_PER_TIME_CHECK: i32 = 10_000;
 
 pub(crate) struct SqliteConnection(rusqlite::Connection);
+
+/// Why the write-ahead log could not be copied to the database.
+#[derive(Debug)]
+pub(super) enum CheckpointError {
+    /// Another connection copies it.
+    Busy,
+    /// The log or the database could not be synced.
+    FailedSync(StoreError),
+    Other(StoreError),
+}
+
+impl From<rusqlite::Error> for CheckpointError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error().map(|found| (found.code, found.extended_code)) {
+            Some((ErrorCode::DatabaseBusy, _)) => Self::Busy,
+            Some((_, ffi::SQLITE_IOERR_FSYNC)) => Self::FailedSync(error.into()),
+            _ => Self::Other(error.into()),
+        }
+    }
+}
 
 impl SqliteConnection {
     pub(super) fn open_writer(path: &Path) -> Result<Self> {
@@ -71,25 +91,27 @@ impl SqliteConnection {
     }
 
     /// Copies what no reader needs from the write-ahead log to the database, beside the writer. Returns how many pages of the log are copied.
-    pub(super) fn checkpoint(&self) -> Result<i32> {
+    pub(super) fn checkpoint(&self) -> Result<i32, CheckpointError> {
         match self.0.wal_checkpoint_v2(Some(rusqlite::MAIN_DB), CheckpointMode::PASSIVE)? {
-            (..0, _) => Err(StoreError::unavailable(&"the connection does not know the write-ahead log")),
+            (..0, _) => Err(CheckpointError::Other(StoreError::unavailable(
+                &"the connection does not know the write-ahead log",
+            ))),
             (_, copied) => Ok(copied),
         }
     }
 
     /// After each commit, asks with the length of the write-ahead log whether to copy it to the database. As with SQLite's own checkpoints, an
-    /// error is no error of the commit, which is done; what could not be copied is copied later.
+    /// error is no error of the commit, which is done.
     pub(super) fn checkpoint_after_commits(
         &mut self,
         mut is_due: impl FnMut(i32) -> bool + Send + 'static,
+        report: impl Fn(CheckpointError) + Send + 'static,
     ) -> Result<()> {
         let checkpoint = move |log: &mut Wal, pages| {
             if is_due(pages)
                 && let Err(error) = log.checkpoint()
-                && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy)
             {
-                tracing::warn!(%error, "the rest of the write-ahead log could not be copied to the database");
+                report(error.into());
             }
             Ok(())
         };
