@@ -143,7 +143,7 @@ struct BrokenDisk {
 }
 
 impl BrokenDisk {
-    /// After `syncs` of the database once the disk breaks, all others fail.
+    /// Once the disk breaks, `syncs` of the database still succeed. After them, each open file fails to be synced once.
     fn after(syncs: usize) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
