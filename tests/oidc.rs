@@ -10,6 +10,7 @@ mod endings;
 mod endings_outages;
 mod hostile;
 mod hostile_requests;
+mod kept_requests;
 mod keys;
 mod kinds;
 mod public_clients;

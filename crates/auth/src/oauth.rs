@@ -3,6 +3,7 @@
 mod callback;
 mod outcome;
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use deskpass_core::{
@@ -41,6 +42,7 @@ impl Auth {
         destination: Option<String>,
         source: Option<LoginSource>,
         own: Option<Secret<Flow>>,
+        address: IpAddr,
     ) -> Result<(Secret<Flow>, Duration), Error> {
         let (now, until) = (self.clock.now(), self.clock.now() + FLOW_LIFETIME);
         let extended = |flow: OAuthFlow| {
@@ -55,7 +57,7 @@ impl Auth {
         }
         let cookie = Secret::generate(&self.entropy)?;
         let oauth_flow = OAuthFlow { destination, source, used: false, until };
-        self.shared.flows.put(cookie.digest(), oauth_flow, now).await?;
+        self.shared.flows.put_for(address, cookie.digest(), oauth_flow, now).await?;
         self.observer.step(FunnelStep::OauthStarted);
         Ok((cookie, FLOW_LIFETIME))
     }

@@ -16,8 +16,8 @@ use crate::{Auth, Error, Refusal, TokenHolder};
 
 /// How long a request waits for the user.
 pub(super) const REQUEST_LIFETIME: Duration = Duration::from_mins(10);
-/// The longest `state` that is returned with an error.
-const MAX_STATE_BYTES: usize = 2_048;
+/// The longest `state` that is returned with an error, or after a logout.
+pub(super) const MAX_STATE_BYTES: usize = 2_048;
 
 /// A request whose client, redirect URI and parameters are valid.
 #[derive(Clone, Debug)]
@@ -170,9 +170,10 @@ impl Auth {
     pub async fn keep_authorization(
         &self,
         checked: CheckedAuthorization,
+        visitor: &ClientInfo,
     ) -> Result<Secret<AuthorizationRequestId>, Error> {
         let pending = self.new_pending(checked, None).await?;
-        self.store_pending(pending).await
+        self.store_pending(pending, visitor).await
     }
 
     /// Continues a request that was kept, once.
@@ -247,7 +248,7 @@ impl Auth {
         if pending.request.prompts.none {
             return Ok(self.error_step(&pending.request, OAuthErrorCode::LoginRequired, "the user must sign in"));
         }
-        self.ask(pending).await
+        self.ask(pending, visitor).await
     }
 
     /// Answers a request of a browser whose session fulfils the requirement.
@@ -268,7 +269,7 @@ impl Auth {
                 Ok(AuthorizationStep::Redirect(self.issue_code(&pending.request, holder.digest(), address).await?))
             }
             // The page says why, once the user has pressed the button.
-            _ if may_ask => self.ask(PendingAuthorization { session: Some(holder.digest()), ..pending }).await,
+            _ if may_ask => self.ask(PendingAuthorization { session: Some(holder.digest()), ..pending }, visitor).await,
             Ok(_) => {
                 let text = "the user must confirm once that they continue to this client";
                 Ok(self.error_step(&pending.request, OAuthErrorCode::InteractionRequired, text))
@@ -282,14 +283,18 @@ impl Auth {
         }
     }
 
-    async fn ask(&self, pending: PendingAuthorization) -> Result<AuthorizationStep, Error> {
+    async fn ask(&self, pending: PendingAuthorization, visitor: &ClientInfo) -> Result<AuthorizationStep, Error> {
         let locales = pending.request.ui_locales.clone();
-        Ok(AuthorizationStep::Ask { request: self.store_pending(pending).await?, locales })
+        Ok(AuthorizationStep::Ask { request: self.store_pending(pending, visitor).await?, locales })
     }
 
-    async fn store_pending(&self, pending: PendingAuthorization) -> Result<Secret<AuthorizationRequestId>, Error> {
-        let id = Secret::generate(&self.entropy)?;
-        self.shared.oidc_requests.put(id.digest(), pending, self.clock.now()).await?;
+    async fn store_pending(
+        &self,
+        pending: PendingAuthorization,
+        visitor: &ClientInfo,
+    ) -> Result<Secret<AuthorizationRequestId>, Error> {
+        let (id, now) = (Secret::generate(&self.entropy)?, self.clock.now());
+        self.shared.oidc_requests.put_for(visitor.address.decided, id.digest(), pending, now).await?;
         Ok(id)
     }
 

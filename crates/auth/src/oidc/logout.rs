@@ -6,7 +6,7 @@ use deskpass_core::oidc::{Parameters, PendingLogout, with_parameters};
 use deskpass_core::{AuthorizationRequestId, ClientInfo, Digest, Secret, SingleSignOn};
 use deskpass_store::{AuditEvent, LogEntry};
 
-use super::authorize::REQUEST_LIFETIME;
+use super::authorize::{MAX_STATE_BYTES, REQUEST_LIFETIME};
 use super::id_token_hint::IdTokenHint;
 use super::pending::{RequestOrigin, request_id};
 use crate::{Auth, Error, Refusal, TokenHolder};
@@ -59,9 +59,13 @@ impl Auth {
     }
 
     /// Keeps a request that came without the browser's cookies: a form that another site sent. The browser comes back with them.
-    pub async fn keep_logout(&self, parameters: &Parameters) -> Result<Secret<AuthorizationRequestId>, Error> {
+    pub async fn keep_logout(
+        &self,
+        parameters: &Parameters,
+        visitor: &ClientInfo,
+    ) -> Result<Secret<AuthorizationRequestId>, Error> {
         let checked = self.read_logout(parameters).await?;
-        self.store_logout(checked, None, None).await
+        self.store_logout(checked, None, None, visitor).await
     }
 
     /// Continues a request that was kept, once.
@@ -98,7 +102,7 @@ impl Auth {
             self.end_if_valid(&own, visitor).await?;
             return Ok(LogoutStep::SignedOut { redirect_to: logout.redirect_to });
         }
-        Ok(LogoutStep::Ask { request: self.store_logout(logout, Some(own.digest()), browser).await? })
+        Ok(LogoutStep::Ask { request: self.store_logout(logout, Some(own.digest()), browser, visitor).await? })
     }
 
     async fn store_logout(
@@ -106,11 +110,12 @@ impl Auth {
         CheckedLogout { client_id, sid, redirect_to }: CheckedLogout,
         session: Option<Digest>,
         browser: Option<Digest>,
+        visitor: &ClientInfo,
     ) -> Result<Secret<AuthorizationRequestId>, Error> {
         let (request, now) = (Secret::generate(&self.entropy)?, self.clock.now());
         let until = now + REQUEST_LIFETIME;
         let pending = PendingLogout { client_id, sid, session, browser, redirect_to, until };
-        self.shared.oidc_logouts.put(request.digest(), pending, now).await?;
+        self.shared.oidc_logouts.put_for(visitor.address.decided, request.digest(), pending, now).await?;
         Ok(request)
     }
 
@@ -205,8 +210,9 @@ impl Auth {
         let registered = &client.registration.post_logout_redirect_uris;
         let address =
             text("post_logout_redirect_uri").filter(|address| registered.iter().any(|known| known == address));
-        // Text that is not UTF-8 cannot be returned as it is.
-        let redirect_to = address.map(|address| match text("state").filter(|_| parameters.is_utf8()) {
+        // Text that is not UTF-8 cannot be returned as it is, and the address may be kept until the user has answered.
+        let is_returnable = |state: &&str| parameters.is_utf8() && state.len() <= MAX_STATE_BYTES;
+        let redirect_to = address.map(|address| match text("state").filter(is_returnable) {
             Some(state) => with_parameters(address, &[("state", state)]),
             None => address.to_owned(),
         });

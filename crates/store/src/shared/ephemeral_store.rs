@@ -1,6 +1,7 @@
 //! Records that are looked up by digest and expire.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use deskpass_core::{Digest, Timestamp};
@@ -50,6 +51,15 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.put(digest, value, now)),
             Backend::Redis(records) => Box::pin(records.put(&digest, value, now)).await,
+        }
+    }
+
+    /// Inserts a record like [`Self::put`], for whoever sent a request from this address. Its network (an IPv4 /24 or IPv6 /48)
+    /// holds a share of the store at most and loses its own oldest record, so that no other loses one.
+    pub async fn put_for(&self, address: IpAddr, digest: Digest, value: T, now: Timestamp) -> Result<bool> {
+        match &self.0 {
+            Backend::Memory(records) => Ok(records.put_for(address, digest, value, now)),
+            Backend::Redis(records) => Box::pin(records.put_for(address, &digest, value, now)).await,
         }
     }
 

@@ -3,14 +3,22 @@
 //! A record takes its own size on the heap, 40 bytes in the table that finds it, and 40 in the queue by age, where it
 //! stays until its turn even if it was removed. The table for 50 000 sign-ins has 65 536 places: 3 MB, which it keeps
 //! after a flood; with the records inside, it took 42. An insertion checks at most sixteen records for eviction.
+//!
+//! A record that was put for an address also takes 32 bytes in the list of its network, which holds a share of the store at
+//! most. When the store is full, the network with most records loses its oldest one first.
 
 use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use deskpass_core::{Digest, Timestamp};
+use deskpass_core::{Digest, Timestamp, nearby_network};
+use ipnet::IpNet;
 use tokio::sync::Notify;
 
 use super::expiring::{Expiring, RecordWatch};
+
+/// The records for one network are at most one in this many of the store's capacity.
+const NETWORK_SHARE: usize = 25;
 
 /// A bounded store of records under one lock.
 pub(super) struct MemoryStore<T> {
@@ -24,17 +32,21 @@ struct Records<T> {
     by_digest: HashMap<Digest, Box<Record<T>>>,
     /// Oldest first, with the expiry that each record had at first. It may still contain records that were removed.
     by_age: VecDeque<(Digest, Timestamp)>,
+    /// The records that were put for an address, by its network, oldest first.
+    networks: HashMap<IpNet, VecDeque<Digest>>,
 }
 
 struct Record<T> {
     value: T,
+    /// The network that it was put for.
+    network: Option<IpNet>,
     /// The watchers of this record; usually none.
     watchers: Option<Arc<Notify>>,
 }
 
 impl<T> MemoryStore<T> {
     pub(super) fn new(capacity: usize) -> Self {
-        Self { capacity, records: Mutex::new(Records { by_digest: HashMap::new(), by_age: VecDeque::new() }) }
+        Self { capacity, records: Mutex::new(Records::default()) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -49,14 +61,16 @@ impl<T> MemoryStore<T> {
 
 impl<T: Expiring> MemoryStore<T> {
     pub(super) fn put(&self, digest: Digest, value: T, now: Timestamp) -> bool {
+        self.lock().put(digest, value, None, self.capacity, now)
+    }
+
+    /// Puts a record for an address, whose network loses its oldest one if it has more than its share.
+    pub(super) fn put_for(&self, address: IpAddr, digest: Digest, value: T, now: Timestamp) -> bool {
+        let network = nearby_network(address);
         let mut records = self.lock();
-        if records.live(&digest, now).is_some() {
-            return false;
-        }
-        records.evict(self.capacity, now);
-        records.by_age.push_back((digest, value.until()));
-        records.by_digest.insert(digest, Box::new(Record { value, watchers: None }));
-        true
+        let is_new = records.put(digest, value, Some(network), self.capacity, now);
+        records.keep_share(network, network_share(self.capacity));
+        is_new
     }
 
     pub(super) fn read_with<R>(&self, digest: &Digest, now: Timestamp, read: impl FnOnce(&T) -> R) -> Option<R> {
@@ -66,9 +80,7 @@ impl<T: Expiring> MemoryStore<T> {
     pub(super) fn take(&self, digest: &Digest, now: Timestamp) -> Option<T> {
         let mut records = self.lock();
         records.live(digest, now)?;
-        let record = records.by_digest.remove(digest)?;
-        record.notify();
-        Some(record.value)
+        records.remove(digest).map(|record| record.value)
     }
 
     pub(super) fn update<E>(
@@ -100,9 +112,69 @@ impl<T: Expiring> Records<T> {
         self.by_digest.get_mut(digest).map(Box::as_mut).filter(|record| now < record.value.until())
     }
 
+    fn put(&mut self, digest: Digest, value: T, network: Option<IpNet>, capacity: usize, now: Timestamp) -> bool {
+        if self.live(&digest, now).is_some() {
+            return false;
+        }
+        // An expired record of this name.
+        self.remove(&digest);
+        self.evict(capacity, now);
+        self.by_age.push_back((digest, value.until()));
+        if let Some(network) = network {
+            self.networks.entry(network).or_default().push_back(digest);
+        }
+        self.by_digest.insert(digest, Box::new(Record { value, network, watchers: None }));
+        true
+    }
+
+    /// Removes a record and notifies its watchers.
+    fn remove(&mut self, digest: &Digest) -> Option<Box<Record<T>>> {
+        let record = self.by_digest.remove(digest)?;
+        record.notify();
+        if let Some(network) = record.network
+            && let Some(held) = self.networks.get_mut(&network)
+        {
+            // Most often, it is the first one.
+            if let Some(place) = held.iter().position(|other| other == digest) {
+                held.remove(place);
+            }
+            if held.is_empty() {
+                self.networks.remove(&network);
+            }
+        }
+        Some(record)
+    }
+
+    fn keep_share(&mut self, network: IpNet, share: usize) {
+        let held = self.networks.get(&network).filter(|held| held.len() > share);
+        if let Some(oldest) = held.and_then(VecDeque::front).copied() {
+            self.remove(&oldest);
+        }
+        self.forget_removed();
+    }
+
+    /// Shortens the queue once most of it is about records that were removed before their time.
+    fn forget_removed(&mut self) {
+        if self.by_age.len() > 2 * self.by_digest.len() + 64 {
+            let by_digest = &self.by_digest;
+            self.by_age.retain(|(digest, _)| by_digest.contains_key(digest));
+        }
+    }
+
+    /// The oldest record of the network with most of them. Without such records, or if no network has two, all are alike.
+    fn oldest_of_largest_network(&self) -> Option<Digest> {
+        let largest = self.networks.values().max_by_key(|held| held.len()).filter(|held| held.len() > 1);
+        largest.and_then(VecDeque::front).copied()
+    }
+
     /// Removes expired records, and the oldest ones above the capacity. Checks only a few records per call, so that no
     /// caller waits long; each insertion can remove more than one record.
     fn evict(&mut self, capacity: usize, now: Timestamp) {
+        if self.by_digest.len() >= capacity
+            && let Some(oldest) = self.oldest_of_largest_network()
+        {
+            self.remove(&oldest);
+        }
         for _ in 0..16 {
             let Some((oldest, first_expiry)) = self.by_age.front().copied() else { return };
             let (over, spare) = self
@@ -117,13 +189,23 @@ impl<T: Expiring> Records<T> {
             }
             self.by_age.pop_front();
             if over || (full && spare) {
-                if let Some(record) = self.by_digest.remove(&oldest) {
-                    record.notify();
-                }
+                self.remove(&oldest);
             } else {
                 self.by_age.push_back((oldest, first_expiry));
             }
         }
+    }
+}
+
+/// How many records may be there for one network.
+pub(super) fn network_share(capacity: usize) -> usize {
+    (capacity / NETWORK_SHARE).max(1)
+}
+
+// Derived, it would require the same of the records.
+impl<T> Default for Records<T> {
+    fn default() -> Self {
+        Self { by_digest: HashMap::new(), by_age: VecDeque::new(), networks: HashMap::new() }
     }
 }
 
@@ -136,6 +218,7 @@ impl<T> Record<T> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
 
@@ -197,6 +280,43 @@ mod tests {
             store.put(name(number), TestRecord(number, 2_000, true), at(1_500));
         }
         assert!(store.len() <= 51, "expired records are removed without a lookup: {}", store.len());
+    }
+
+    #[test]
+    fn a_network_holds_its_share_and_loses_its_own_oldest() {
+        let store = MemoryStore::new(100);
+        let [office, flood]: [IpAddr; 2] = ["192.0.2.7".parse().unwrap(), "2001:db8:1::".parse().unwrap()];
+        assert!(store.put_for(office, name(1_000_000), TestRecord(7, 1_000, true), at(0)));
+        for number in 0..5_000_u64 {
+            let IpAddr::V6(base) = flood else { unreachable!("it is") };
+            // Another /64 of the same /48 each time.
+            let address = std::net::Ipv6Addr::from_bits(base.to_bits() | (u128::from(number) << 64));
+            assert!(store.put_for(address.into(), name(number), TestRecord(number, 1_000, true), at(0)));
+        }
+        assert_eq!(store.len(), 5, "the share of one network, and the office's record");
+        assert_eq!(store.read_with(&name(1_000_000), at(0), |record| record.0), Some(7));
+        let held = (4_990..5_000).filter(|&number| store.read_with(&name(number), at(0), |_| ()).is_some());
+        assert_eq!(held.collect::<Vec<_>>(), [4_996, 4_997, 4_998, 4_999]);
+        assert!(store.lock().by_age.len() < 100, "nothing is kept of removed records");
+        assert_eq!(store.take(&name(4_996), at(0)), Some(TestRecord(4_996, 1_000, true)));
+        store.put_for(flood, name(6_000), TestRecord(6_000, 2_000, true), at(0));
+        assert_eq!(store.read_with(&name(4_997), at(0), |record| record.0), Some(4_997), "a place had become free");
+        for number in 7_000..7_010 {
+            store.put(name(number), TestRecord(number, 3_000, true), at(2_500));
+        }
+        assert!(store.lock().networks.is_empty(), "and nothing of expired ones");
+    }
+
+    #[test]
+    fn many_networks_evict_the_largest_first() {
+        let store = MemoryStore::new(100);
+        let network = |number: u64| IpAddr::from(std::net::Ipv6Addr::from_bits(u128::from(number) << 80));
+        store.put_for(network(1), name(1_000_000), TestRecord(7, 1_000, true), at(0));
+        for number in 0..4_000 {
+            store.put_for(network(2 + number % 40), name(number), TestRecord(number, 1_000, true), at(0));
+        }
+        assert!(store.len() <= 100);
+        assert_eq!(store.read_with(&name(1_000_000), at(0), |record| record.0), Some(7));
     }
 
     #[test]

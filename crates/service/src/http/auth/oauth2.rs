@@ -91,7 +91,7 @@ pub(crate) async fn url(
     let (mut authorize_url, mut cookie) = (link(None)?, SetCookie::NONE);
     // A program handles its own cookies and gets one in development mode, since no other page can lead it here.
     if cookies.from_own_page || (app.settings.development.enabled && !cookies.followed_link) {
-        let (flow, set_cookie) = start_flow(&app, &cookies, redirect_uri.clone()).await?;
+        let (flow, set_cookie) = start_flow(&app, &cookies, redirect_uri.clone(), &visitor).await?;
         (authorize_url, cookie) = (link(Some(&flow))?, set_cookie);
     }
     Ok((cookie, Reply(AuthorizeUrl { authorize_url, redirect_uri })))
@@ -99,11 +99,16 @@ pub(crate) async fn url(
 
 /// Records that a browser starts a flow. Not for a browser that followed a link: an attacker's link would make it accept the
 /// attacker's code as its own.
-async fn start_flow(app: &App, cookies: &Cookies, redirect_uri: String) -> Result<(Secret<Flow>, SetCookie), ApiError> {
+async fn start_flow(
+    app: &App,
+    cookies: &Cookies,
+    redirect_uri: String,
+    visitor: &ClientInfo,
+) -> Result<(Secret<Flow>, SetCookie), ApiError> {
     let (destination, source) = redirect::destination(redirect_uri);
     // Where links are bound to the cookie, a new one would refuse the browser's other tabs.
     let own = cookies.get::<Flow>().filter(|_| app.auth.platform.redirect_rule() == RedirectRule::Exact);
-    let (flow, lifetime) = app.auth.begin_flow(destination, source, own).await?;
+    let (flow, lifetime) = app.auth.begin_flow(destination, source, own, visitor.address.decided).await?;
     Ok((flow, SetCookie::set(app, &flow, lifetime)))
 }
 

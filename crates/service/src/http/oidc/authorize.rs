@@ -62,16 +62,16 @@ pub(crate) async fn authorize_of_form(
     form: OAuthForm,
 ) -> Result<Response, ApiError> {
     let parameters = form.all_parameters()?;
-    match keep(&app, &parameters).await {
+    match keep(&app, &parameters, &visitor).await {
         Ok(resumed) => Ok(landing::see_other(&resumed)),
         Err(stopped) => stopped.answer(&PageRequest::new(&app, &parameters, &visitor, preferred, &form.headers)).await,
     }
 }
 
 /// The address at which a browser continues with a kept request.
-async fn keep(app: &App, parameters: &Parameters) -> Result<String, Stopped> {
+async fn keep(app: &App, parameters: &Parameters, visitor: &ClientInfo) -> Result<String, Stopped> {
     let checked = app.auth.check_authorization(parameters).await?;
-    let request = app.auth.keep_authorization(checked).await?;
+    let request = app.auth.keep_authorization(checked, visitor).await?;
     Ok(format!("{}/oidc/authorize?{RESUME}={}", app.settings.public_url, request.expose()))
 }
 

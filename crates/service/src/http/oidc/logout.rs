@@ -43,7 +43,7 @@ pub(crate) async fn logout_of_form(
     form: OAuthForm,
 ) -> Result<Response, ApiError> {
     let parameters = form.all_parameters()?;
-    match app.auth.keep_logout(&parameters).await {
+    match app.auth.keep_logout(&parameters, &visitor).await {
         Ok(kept) => {
             let resumed = format!("{}/oidc/logout?{RESUME}={}", app.settings.public_url, kept.expose());
             Ok(landing::see_other(&resumed))

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use deskpass_core::{Digest, Timestamp};
+use deskpass_core::{Digest, Timestamp, nearby_network};
 use redis::cmd;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,6 +14,7 @@ use super::bus;
 use super::connection::{RedisCall, script};
 use super::server::RedisBackend;
 use crate::shared::expiring::{Expiring, RecordWatch};
+use crate::shared::memory_store::network_share;
 use crate::{Result, StoreError};
 
 /// The maximum number of attempts to change a record that others keep changing.
@@ -32,6 +34,13 @@ const REPLACE_SCRIPT: &str = "local was = redis.call('GET', KEYS[1]) \
     if was ~= ARGV[1] then return 0 end \
     redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) \
     redis.call('PUBLISH', ARGV[4], ARGV[5]) return 1";
+
+/// Adds a record to the list of its network, and returns the oldest one if there are more than the network's share. The list
+/// lasts as long as its records. It counts those that were taken since, too: they are the oldest soon.
+const SHARE_SCRIPT: &str = "redis.call('RPUSH', KEYS[1], ARGV[1]) \
+    if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end \
+    if redis.call('LLEN', KEYS[1]) > tonumber(ARGV[2]) then return redis.call('LPOP', KEYS[1]) end \
+    return false";
 
 pub(crate) struct RedisStore<T> {
     server: Arc<RedisBackend>,
@@ -66,6 +75,13 @@ impl<T> RedisStore<T> {
         begun.push_back(until);
     }
 
+    /// The key of the list of a network's records. It does not reveal the network without our key.
+    fn network_key(&self, address: IpAddr) -> String {
+        let network = nearby_network(address).to_string();
+        let blinded = Digest::of(&[self.server.blind.bytes(), b"network", network.as_bytes()]);
+        format!("{}{}_of:{}", self.server.prefix, self.name, blinded.to_text())
+    }
+
     /// Returns the record's key in Redis, with the prefix, and its name for watchers.
     fn names(&self, digest: &Digest) -> (String, String) {
         let digest = digest.to_text();
@@ -94,6 +110,21 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
             }
         }
         Err(busy())
+    }
+
+    /// Puts a record for an address, whose network loses its oldest one if it has more than its share. The list comes first:
+    /// a record that is in no list would not count.
+    pub(crate) async fn put_for(&self, address: IpAddr, digest: &Digest, value: T, now: Timestamp) -> Result<bool> {
+        let mut push = script(SHARE_SCRIPT, &self.network_key(address));
+        push.arg(digest.to_text()).arg(network_share(self.capacity)).arg(lifetime(&value, now));
+        let call = self.server.connection.call().await?;
+        if let Some(oldest) = call.ask::<Option<String>>(&push).await? {
+            // A command of its own: in a cluster, the record may be on another server than the list.
+            let mut delete = cmd("DEL");
+            delete.arg(format!("{}{}:{oldest}", self.server.prefix, self.name));
+            call.ask::<()>(&delete).await?;
+        }
+        self.put(digest, value, now).await
     }
 
     pub(crate) async fn read_with<R>(
