@@ -22,15 +22,19 @@ use fixture::examined;
 fn a_healthy_desk_passes_every_check() {
     let patient = DoctorFixture::new();
     assert!(patient.command(&["migrate", "--create"]).output().unwrap().status.success());
+    let first = patient.command(&["employee", "add", "zhangsan", "--role", "admin"]).output().unwrap();
+    assert!(first.status.success(), "{first:?}");
     let [english, chinese] = patient.both();
     let api = format!("http://{}/sim", patient.platform.address);
     let lines = [
         ("✓ settings: valid (production mode)".to_owned(), "✓ 配置：正确（生产模式）".to_owned()),
         ("✓ data: ./data can be opened and written".to_owned(), "✓ 数据：./data 可以打开并写入".to_owned()),
+        ("✓ disk space: ".to_owned(), "✓ 磁盘空间：共 ".to_owned()),
         (
             "✓ encryption key: encryption_key is the key that the data was written with".to_owned(),
             "✓ 加密密钥：encryption_key 与写入数据时一致".to_owned(),
         ),
+        ("✓ administrators: there is one".to_owned(), "✓ 管理员：已有管理员".to_owned()),
         ("✓ secret files: not readable by other users".to_owned(), "✓ 密钥文件：其他用户无法读取".to_owned()),
         (
             "✓ public URL: https://desk.example.com; the callback domain to enter at the platform is desk.example.com"
@@ -101,10 +105,32 @@ fn data_in_use_is_left_alone_and_data_that_is_not_there_is_not_made() {
     assert!(!patient.data().exists());
     let process = Process::spawn(patient.command(&["serve", "--listen", "127.0.0.1:0"]));
     let [english, chinese] = patient.both();
-    english.line("✓ data: in use by a running deskpass");
-    chinese.line("✓ 数据：正由运行中的 deskpass 使用");
+    english.line("✓ data: in use by a running deskpass, which can write to it");
+    chinese.line("✓ 数据：正由运行中的 deskpass 使用，可以写入");
+    english.line("✓ disk space: ");
     english.wrong(&[]);
     process.kill();
+}
+
+/// The first administrator can only come from the command line: whoever starts the service or examines it reads how.
+#[test]
+fn a_desk_without_administrator_says_how_to_appoint_one() {
+    let patient = DoctorFixture::new();
+    let advice = "deskpass role grant EMPLOYEE admin";
+    patient.examine(&[]).below("! administrators: nobody administers the desk yet", &[advice]);
+    let process = Process::spawn(patient.command(&["serve", "--listen", "127.0.0.1:0"]));
+    let [english, chinese] = patient.both();
+    english.below("! administrators: nobody administers the desk yet", &[advice]);
+    chinese.below("! 管理员：服务台还没有管理员", &[advice]);
+    english.wrong(&[]);
+    let add = patient.command(&["employee", "add", "zhangsan", "--role", "admin"]).output().unwrap();
+    assert!(add.status.success(), "{add:?}");
+    patient.examine(&[]).line("✓ administrators: there is one");
+    let (_, log) = process.terminate();
+    assert!(log.contains(advice), "{log}");
+    let process = Process::spawn(patient.command(&["serve", "--listen", "127.0.0.1:0"]));
+    let (_, log) = process.terminate();
+    assert!(!log.contains(advice), "{log}");
 }
 
 #[test]

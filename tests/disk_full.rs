@@ -90,6 +90,12 @@ async fn a_full_disk_is_told_and_survived() {
     assert_fault(&not_ready, "Not ready");
     assert_eq!(not_ready.json()["data"]["dependencies"]["store"], "unavailable");
 
+    let doctor =
+        binary().args(["doctor", "--dev", "--language", "en", "--data"]).arg(directory.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&doctor.stdout);
+    assert!(text.contains("✗ data: the running deskpass cannot write to "), "{text}");
+    assert!(text.contains("disk space: ") && text.contains(" are free"), "{text}");
+
     let healed = Command::new("prlimit").arg(format!("--pid={}", process.id())).arg("--fsize=unlimited").status();
     assert!(healed.unwrap().success());
     tokens.push(sign_in(&mut client).await.data()["token"].as_str().unwrap().to_owned());

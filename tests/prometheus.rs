@@ -9,8 +9,10 @@ use crate::harness::{
 };
 use crate::sign_in_proof::show;
 
-/// What a service without a certificate and without OpenID Connect clients that was never told to reload does not say.
-const ELSEWHERE: [&str; 4] = [
+/// What a service on PostgreSQL without a certificate and without OpenID Connect clients that was never told to reload does not say.
+const ELSEWHERE: [&str; 6] = [
+    "deskpass_disk_free_bytes",
+    "deskpass_disk_size_bytes",
     "deskpass_oidc_logouts_total",
     "deskpass_tls_certificate_expiry_timestamp_seconds",
     "deskpass_config_last_reload_successful",

@@ -1,11 +1,13 @@
 //! /api/ready, /healthz, /metrics, /version, /api/version
 
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crate::harness::{Client, TestApp};
 
 on_every_store! {
     async fn ready_names_each_dependency(app) {
         let ready = app.client().await.get("/api/ready", &[]).await.data();
-        assert_eq!(ready, json!({ "ready": true, "draining": false, "mode": "development", "platform_kind": "wecom", "dependencies": { "store": "ok", "shared": "ok", "platform": "unknown", "clock": "ok" } }));
+        assert_eq!(ready, json!({ "ready": true, "draining": false, "mode": "development", "platform_kind": "wecom", "dependencies": { "store": "ok", "shared": "ok", "platform": "unknown", "clock": "ok" }, "administrators": "some" }));
     }
 }
 
@@ -42,4 +44,22 @@ on_one_store! {
             assert!(text.contains(line), "{line} is missing in\n{text}");
         }
     }
+}
+
+/// Who is neither an operator nor signed in learns nothing about the people of the desk.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ready_says_whether_anybody_administers_the_desk_to_operators_and_to_signed_in_users() {
+    let networks = [("server.operator_networks", "127.0.0.2/32")];
+    let (app, platform) = TestApp::production_with_platform(&networks).await;
+    let (mut client, mut operator) = (app.client().await, Client::connect_from(&app.address, "127.0.0.2").await);
+    let token = platform.sign_in(&mut client, "user01").await;
+    let bearer = format!("Bearer {token}");
+    let headers = [("authorization", bearer.as_str())];
+    let mut told = async || {
+        let [stranger, user] = [client.get("/api/ready", &[]).await, client.get("/api/ready", &headers).await];
+        [stranger, user, operator.get("/api/ready", &[]).await].map(|answer| answer.data()["administrators"].clone())
+    };
+    assert_eq!(told().await, [Value::Null, json!("none"), json!("none")]);
+    app.auth().operator().grant(app.key("user01"), "admin").await.unwrap();
+    assert_eq!(told().await, [Value::Null, json!("some"), json!("some")]);
 }

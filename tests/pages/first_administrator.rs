@@ -123,3 +123,42 @@ async fn plays(driver: &Driver, options: Options<'_>, steps: &Steps<'_>) {
     assert_eq!(app.query(held), ["2"], "what default_role gave was no assignment");
     nothing_was_blocked(&browser).await;
 }
+
+/// Without an administrator, the page says so and how to appoint one: to operators before the sign-in, and to those who are
+/// signed in. As soon as the role is granted, the page goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_desk_without_administrator_says_so_until_there_is_one() {
+    let driver = Driver::shared();
+    for options in people() {
+        let (app, platform) = TestApp::production_with_platform(&[]).await;
+        let token = platform.sign_in(&mut app.client().await, "user01").await;
+        let browser = driver.browser(options).await;
+        browser.goto(&format!("http://{}/itadmin/", app.address)).await;
+        browser.wait_for("#not-set-up .notice").await;
+        let text = browser.text("#not-set-up").await;
+        let title = localized(&options, "This desk is not set up yet", "服务台尚未设置完成");
+        assert!(text.contains(title) && text.contains("deskpass role grant EMPLOYEE admin"), "{text}");
+        is_good(&browser, "not set up").await;
+        picture(&browser, if options.phone { "not-set-up-phone" } else { "not-set-up" }).await;
+        hand_over(&browser, &app.address, &token, "/itadmin/").await;
+        browser.wait_until("document.querySelector('#place code')").await;
+        assert!(browser.text("#place").await.contains("user01"));
+        is_good(&browser, "signed in, not set up").await;
+        picture(&browser, if options.phone { "not-set-up-signed-in-phone" } else { "not-set-up-signed-in" }).await;
+        app.auth().operator().grant(app.key("user01"), "admin").await.unwrap();
+        browser.wait_for("#wrong-role [data-role=admin]").await;
+        assert_eq!(browser.script("return document.querySelector('#place code')", &[]).await, json!(null));
+        nothing_was_blocked(&browser).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_operators_read_before_the_sign_in_that_nobody_administers_the_desk() {
+    let (app, _platform) = TestApp::production_with_platform(&[("server.operator_networks", "10.0.0.0/8")]).await;
+    let browser = Driver::shared().browser(Options::default()).await;
+    browser.goto(&format!("http://{}/itadmin/", app.address)).await;
+    // What looks for an outage also decides about this.
+    browser.wait_until("performance.getEntriesByType('resource').some((one) => one.name.endsWith('/api/ready'))").await;
+    browser.wait_for("#welcome[data-state=waiting]").await;
+    assert_eq!(browser.script("return document.querySelector('#not-set-up').hidden", &[]).await, json!(true));
+}

@@ -18,6 +18,8 @@ export async function lookForOutage(client, why, again) {
   const isUsable = !methods || methods.password !== false;
   const { data } = await get('/api/ready');
   if (mine !== looks || document.body.dataset.view !== 'welcome') return;
+  // Only operators are told so.
+  if (data && data.administrators === 'none') import('./not-set-up.js').then(({ tellNotSetUp }) => tellNotSetUp($('not-set-up')));
   const hasFailed = why.word === 'platform_unavailable';
   const isDown = hasFailed || Boolean(data && data.dependencies && DOWN.includes(data.dependencies.platform));
   $('by-password').hidden = !isUsable;

@@ -1,8 +1,14 @@
 // The view for a user whose active role this client is not for, or was revoked.
 
 import { roleButtons } from './account.js';
+import { isFor } from './clients.js';
 import { h } from './dom.js';
+import { tellNotSetUp } from './not-set-up.js';
+import { watching } from './watching.js';
 import { learn, say, sayOr } from './words.js';
+
+/** How often the page looks whether the user was given a role meanwhile. */
+const EVERY = 10000;
 
 learn({
   wrong_role: ['Your active role is {role}. {desk} requires another role.', '您的当前角色是{role}，无法使用{desk}。'],
@@ -21,12 +27,29 @@ learn({
 /** Says so, and what to do about it. */
 export function show(desk, place) {
   const { current_role, roles } = desk.me;
-  const others = roles.filter((role) => role !== current_role);
+  // Any role lets a suspended user go on; else only those help that this client is for.
+  const others = roles.filter((role) => role !== current_role && (desk.suspended || isFor(desk.client, role)));
   const what = desk.suspended ? say(desk.suspended) : say('wrong_role', { role: sayOr(current_role), desk: say(desk.client) });
   place.append(h('section', { class: 'panel', id: 'wrong-role', 'aria-label': say('view_wrong_role') },
     h('p', {}, what),
     others.length > 0 && [h('p', { id: 'roles-title' }, say('switch_here')), roleButtons(desk, others)],
     desk.suspended ? startAgain(desk) : elsewhere()));
+  if (desk.suspended) return () => {};
+  const setUp = h('div', { hidden: true });
+  place.append(setUp);
+  desk.get('/api/ready').then(({ data }) => {
+    if (!data || data.administrators !== 'none') return;
+    // There is nobody to ask.
+    place.querySelectorAll('#wrong-role .lead').forEach((lead) => lead.remove());
+    tellNotSetUp(setUp, desk.me.employee_id);
+  });
+  return watching(EVERY, () => lookForRoles(desk));
+}
+
+/** Draws the page again once the roles of the user have changed. */
+async function lookForRoles(desk) {
+  const { code, data } = await desk.get('/api/auth/me');
+  if (code === 0 && String(data.roles) !== String(desk.me.roles)) await desk.lookAgain();
 }
 
 const elsewhere = () => h('p', { class: 'lead' }, `${say('ask_for_role')} `, h('a', { href: '/h5/' }, say('help_desk')));

@@ -3,6 +3,7 @@
 mod bounded_resolver;
 pub(crate) mod clock;
 pub(crate) mod current;
+pub(crate) mod disk_space;
 mod draining;
 mod flows;
 pub(crate) mod installation;

@@ -15,6 +15,7 @@ mod oidc;
 mod roles;
 mod service_keys;
 mod sessions;
+mod storage;
 mod sync;
 mod table;
 mod text;
@@ -44,6 +45,7 @@ pub(crate) use keys::{KeyAdminCommand, KeyReport, ResealStep};
 pub(crate) use oidc::{ClientFacts, GENERIC, NewClient, OidcAdminCommand, OidcFacts, PROGRAMS, Recipe};
 pub(crate) use service_keys::ServiceKeyAdminCommand;
 pub(crate) use sessions::EndAllSessions;
+pub(crate) use storage::StorageReport;
 pub(crate) use sync::{SyncAdminCommand, SyncResult, SyncState};
 
 const MAX_NAME_CHARS: usize = 128;
@@ -81,6 +83,8 @@ pub(crate) enum AdminCommand {
     Explain(ExplainRequest),
     /// Lists the proxies whose requests were refused, one per line; the result is empty if there are none.
     UntrustedProxies,
+    /// Writes to the data and looks at the disk; the result is a [`StorageReport`].
+    Storage,
     ConfirmClock,
     /// Reads the settings again. Only a running service does it.
     Reload,
@@ -162,6 +166,7 @@ impl AdminCommand {
             Self::Key(command) => command.run(app).await,
             Self::Explain(question) => question.answer(app, language).await,
             Self::UntrustedProxies => Ok(untrusted_proxies(app, language)),
+            Self::Storage => storage::report(app).await,
             Self::ApproveLink { identity, target } => {
                 let approved =
                     auth.operator().approve_link(parse_external_identity(auth, identity)?, target.key(auth)?).await;

@@ -57,7 +57,7 @@ use statistics::StatisticsWriter;
 use timeouts::{ConnectionTimeouts, TimeoutStream};
 use tracked_body::TrackedBody;
 use upgrade_slot::UpgradeSlot;
-use warnings::log_warnings;
+use warnings::{log_missing_administrator, log_warnings};
 
 /// A service with its listener.
 #[derive(Debug)]
@@ -111,6 +111,7 @@ impl Server {
         let platform = app.settings.platform.kind.name();
         tracing::info!(version, commit, mode, platform, %address, %data, "started");
         log_warnings(&app);
+        log_missing_administrator(&app).await;
         check_encryption_key(&app).await;
         let mut background_tasks = JoinSet::new();
         // Tasks are boxed, here and elsewhere, except for connections: the runtime's part of a task is compiled for each type of future.

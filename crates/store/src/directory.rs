@@ -1,5 +1,6 @@
 //! Employees and their roles.
 
+mod administrators;
 mod email;
 mod filter;
 mod people;
@@ -23,6 +24,7 @@ use crate::locks::{lock_administration, lock_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
+pub use administrators::read_has_administrator;
 pub use email::SetEmailOutcome;
 pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleSelection};
 pub(crate) use people::{MAX_SCANNED_ENTRIES, is_selective};

@@ -75,7 +75,7 @@ pub use deny_list::EndReason;
 pub use directory::{
     DepartmentFilter, DisableOutcome, DueRole, GrantUntilOutcome, ListedPerson, NewEmployee, PageStart, PeopleCount,
     PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection, RevokeOutcome, RoleOrigin, RuleEvaluation,
-    RuleRolesOutcome, RuleSubject, SetEmailOutcome, SetRolesOutcome, SubjectPage,
+    RuleRolesOutcome, RuleSubject, SetEmailOutcome, SetRolesOutcome, SubjectPage, read_has_administrator,
 };
 pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};

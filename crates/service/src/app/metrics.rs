@@ -7,9 +7,11 @@ use deskpass_auth::{AuthObserver, Error};
 use deskpass_core::{ClockTrust, Timestamp};
 use deskpass_platform::{Circuit, Messenger};
 use deskpass_store::{Store, StoreLoad};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::App;
+use super::disk_space::DiskSpace;
 use crate::telemetry::{Metrics, catalogue as metric};
 
 /// How long a scrape waits for the stores: a store that hangs must not hide the other metrics.
@@ -50,6 +52,7 @@ impl App {
         self.metrics.set(metric::STORE_UP, boolean(health.store));
         self.metrics.set(metric::SHARED_STORE_UP, boolean(health.shared));
         self.set_gauges();
+        self.set_disk_gauges().await;
         self.set_platform_gauges();
         self.set_clock_gauges();
         self.set_settings_gauges();
@@ -85,6 +88,19 @@ impl App {
         if let Some((in_use, limit)) = connections {
             metrics.set(metric::STORE_CONNECTIONS, number(in_use));
             metrics.set(metric::STORE_CONNECTION_LIMIT, number(limit));
+        }
+    }
+
+    /// Sets the space of the disk. A disk that does not respond must not hide the other metrics.
+    async fn set_disk_gauges(&self) {
+        if self.settings.store.url.is_some() {
+            return;
+        }
+        let data = self.settings.data.clone();
+        let looked = timeout(PROBE_TIMEOUT, spawn_blocking(move || DiskSpace::of(&data))).await;
+        if let Ok(Ok(Ok(space))) = looked {
+            self.metrics.set(metric::DISK_FREE, bytes(space.free_bytes));
+            self.metrics.set(metric::DISK_SIZE, bytes(space.size_bytes));
         }
     }
 
@@ -148,6 +164,11 @@ const fn boolean(is_so: bool) -> f64 {
 
 fn seconds(at: Timestamp) -> f64 {
     at.since(Timestamp::from_millis(0)).as_secs_f64()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a gauge is a float; a few bytes of a disk do not matter")]
+const fn bytes(count: u64) -> f64 {
+    count as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; no count here reaches 2^52")]

@@ -21,7 +21,11 @@ const CLOCK_DIFFERS: &str = "differs";
 
 /// The result of the newest probe of the stores, and its time. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ReadinessCache(Arc<Mutex<Option<(Timestamp, StoreHealth)>>>);
+pub(crate) struct ReadinessCache {
+    probed: Arc<Mutex<Option<(Timestamp, StoreHealth)>>>,
+    /// When an administrator was last found.
+    administered: Arc<Mutex<Option<Timestamp>>>,
+}
 
 /// The result of a probe of the stores; both are down unless it says otherwise.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +50,10 @@ pub(crate) struct ReadinessReport {
     /// Why the machine's clock is not trusted; missing while it is. In doubt, the service continues from the newest record.
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<ClockDoubt>,
+    /// Whether the corporation has an administrator; only for operator networks and signed-in users of a service that is ready.
+    #[schemars(extend("enum" = ["none", "some"]))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) administrators: Option<&'static str>,
 }
 
 /// Why the machine's clock is not trusted.
@@ -112,7 +120,20 @@ impl App {
                 },
             },
             clock,
+            administrators: None,
         }
+    }
+
+    /// Whether the corporation has an administrator: `none` or `some`; nothing where that cannot be read.
+    pub(crate) async fn administrators(&self) -> Option<&'static str> {
+        let (mut found_at, now) = (self.readiness.administered.lock().await, self.auth.clock.now());
+        if found_at.is_some_and(|at| now.since(at) < READINESS_CACHE_TTL) {
+            return Some("some");
+        }
+        let corp = self.auth.policy.home_corp.as_str().to_owned();
+        let found = self.auth.store.has_administrator(corp).await.ok()?;
+        *found_at = found.then_some(now);
+        Some(if found { "some" } else { "none" })
     }
 
     /// Whether the stores accept writes. With `probe_timeout`, a store that has not answered by then counts as unavailable.
@@ -142,7 +163,7 @@ fn platform(app: &App) -> &'static str {
 
 async fn store_health(app: &App) -> StoreHealth {
     // Concurrent checks wait for the probe under way and use its result.
-    let mut seen = Arc::clone(&app.readiness.0).lock_owned().await;
+    let mut seen = Arc::clone(&app.readiness.probed).lock_owned().await;
     match *seen {
         Some((at, seen)) if app.auth.clock.now().since(at) < READINESS_CACHE_TTL => seen,
         before => {

@@ -1,8 +1,10 @@
 //! `deskpass doctor`: checks whether users can sign in, and prints how to fix what prevents it.
 
+mod administrators;
 mod certificate;
 mod corporation;
 mod data;
+mod disk;
 mod domain;
 mod events;
 mod exposure;
@@ -77,13 +79,16 @@ async fn examine(settings: &Settings, report: &mut Report) {
     let clock = Clock::steady(Timestamp::from_millis(0));
     match &settings.store.url {
         Some(store) => postgres_redis::check(settings, store, clock.now(), report).await,
-        None => drop(report.record(Check::Data, data::check(settings, clock.now()).await)),
+        None => check_data(settings, &clock, report).await,
     }
     if let Some(finding) = corporation::check(settings).await {
         report.record(Check::Corporation, finding);
     }
     if let Some(finding) = key::check(settings).await {
         report.record(Check::Key, finding);
+    }
+    if let Some(finding) = administrators::check(settings).await {
+        report.record(Check::Administrators, finding);
     }
     report.record(Check::SecretFiles, exposure::secret_files(settings));
     if let Some(found) = exposure::proxies(settings, report.language()) {
@@ -110,6 +115,18 @@ async fn examine(settings: &Settings, report: &mut Report) {
         report.record(Check::Logo, found);
     }
     oidc::check(settings, clock.now(), report).await;
+}
+
+/// Checks the data in the directory of one node, and its disk.
+async fn check_data(settings: &Settings, clock: &Clock, report: &mut Report) {
+    let told = data::ask_service(settings).await;
+    let space = told.as_ref().and_then(|told| told.space);
+    let finding = match told {
+        Some(told) => data::used_by_service(&settings.data, told),
+        None => data::check(settings, clock.now()).await,
+    };
+    report.record(Check::Data, finding);
+    report.record(Check::DiskSpace, disk::check(&settings.data, space));
 }
 
 async fn check_platform(

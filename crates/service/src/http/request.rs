@@ -21,7 +21,9 @@ mod trace;
 pub(crate) mod user_agent;
 
 pub use access::RequiredAccess;
-pub(crate) use authority::{Admin, Developer, HomeAdmin, IntrospectScope, MessagesScope, Operator, Reader, Service};
+pub(crate) use authority::{
+    Admin, Developer, HomeAdmin, IntrospectScope, MayKnowState, MessagesScope, Operator, Reader, Service,
+};
 pub(crate) use body::{FormOrJson, FullRequest, JSON, JsonBody, OptionalBody, json_text, parse_body, raw_body};
 pub(crate) use change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath, PathAndBody, PathAndCheckedBody};
 pub(crate) use client::{X_FORWARDED_FOR, client_address, client_ip, forwarded_for};

@@ -16,3 +16,13 @@ pub(super) fn log_warnings(app: &App) {
         tracing::warn!("{warning}");
     }
 }
+
+/// Logs how to appoint the first administrator, where there is none.
+pub(super) async fn log_missing_administrator(app: &App) {
+    if app.administrators().await == Some("none") {
+        tracing::warn!(
+            "nobody administers the desk yet: run `deskpass role grant EMPLOYEE admin` for a person who has signed in, or \
+             `deskpass employee add EMPLOYEE --role admin --role user`"
+        );
+    }
+}

@@ -29,6 +29,8 @@ pub(super) enum MetricKind {
 pub(super) enum MetricUnit {
     /// A number of what the name says.
     Count,
+    /// A size.
+    Bytes,
     /// A duration.
     Seconds,
     /// A time, in seconds since 1970.
@@ -44,6 +46,7 @@ impl MetricUnit {
     pub(super) const fn recorded(self) -> Option<Unit> {
         match self {
             Self::Count => Some(Unit::Count),
+            Self::Bytes => Some(Unit::Bytes),
             Self::Seconds | Self::UnixSeconds => Some(Unit::Seconds),
             Self::Boolean | Self::Info => None,
         }
@@ -133,6 +136,10 @@ catalogue! {
         "Connections to PostgreSQL that are in use; missing with SQLite.";
     STORE_CONNECTION_LIMIT = Gauge Count "deskpass_store_connection_limit" []
         "Connections to PostgreSQL that this node may use; missing with SQLite.";
+    DISK_FREE = Gauge Bytes "deskpass_disk_free_bytes" []
+        "Free space of the disk with the data directory; missing with PostgreSQL.";
+    DISK_SIZE = Gauge Bytes "deskpass_disk_size_bytes" []
+        "Size of the disk with the data directory; missing with PostgreSQL.";
     SHARED_STORE_UP = Gauge Boolean "deskpass_shared_store_up" []
         "1 if Redis accepted a write just now; always 1 without Redis.";
     CACHE_IN_STEP = Gauge Boolean "deskpass_cache_in_step" []
@@ -198,6 +205,7 @@ mod tests {
             assert_eq!(*kind == MetricKind::Counter, name.ends_with("_total"), "{name}");
             assert_eq!(*unit == MetricUnit::Info, name.ends_with("_info"), "{name}");
             assert_eq!(*unit == MetricUnit::UnixSeconds, name.ends_with("_timestamp_seconds"), "{name}");
+            assert_eq!(*unit == MetricUnit::Bytes, name.ends_with("_bytes"), "{name}");
             let in_seconds = matches!(unit, MetricUnit::Seconds | MetricUnit::UnixSeconds);
             assert_eq!(in_seconds, name.ends_with("_seconds"), "{name}");
             assert_eq!(*kind == MetricKind::Histogram, name.ends_with("_duration_seconds"), "{name}");

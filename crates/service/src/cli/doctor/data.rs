@@ -16,7 +16,8 @@ use tokio::time::timeout;
 use super::report::{Bilingual, Finding, bilingual};
 use crate::app::installation::{OtherPlatform, find_mismatch};
 use crate::app::storage::mode;
-use crate::config::Settings;
+use crate::commands::{AdminCommand, StorageReport};
+use crate::config::{Language, Settings};
 
 /// The timeout for opening and for writing. A slower disk is too slow for users who wait for a page.
 const STORE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -50,6 +51,34 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
         Ok(Ok(Err(error))) => Finding::bad(why(&error), fix(&error)),
         Ok(Err(_)) | Err(_) => slow(&settings.data),
     }
+}
+
+/// Asks the service that runs on this data; `None` if none does, or one of an earlier version.
+pub(super) async fn ask_service(settings: &Settings) -> Option<StorageReport> {
+    let (data, development) = (settings.data.clone(), settings.development.enabled);
+    // The socket blocks.
+    let asked = spawn_blocking(move || AdminCommand::Storage.send_to_service(&data, development, Language::En));
+    serde_json::from_str(&asked.await.ok()?.ok()?.ok()?).ok()
+}
+
+/// What the service that runs on this data said about it.
+pub(super) fn used_by_service(data: &Path, told: StorageReport) -> Finding {
+    let Some(fault) = told.fault else {
+        let message = "in use by a running deskpass, which can write to it";
+        return Finding::ok(message, "正由运行中的 deskpass 使用，可以写入");
+    };
+    let shown = data.display();
+    Finding::bad(
+        bilingual(
+            format!("the running deskpass cannot write to {shown}: {fault}"),
+            format!("运行中的 deskpass 无法写入 {shown}：{fault}"),
+        ),
+        disk_fix(),
+    )
+}
+
+fn disk_fix() -> Bilingual {
+    bilingual("check the free space and the permissions of the disk", "请检查磁盘空间和权限")
 }
 
 /// Reports data that belongs to another platform than the settings. Also works next to a running service, and on PostgreSQL.
@@ -94,7 +123,7 @@ async fn writes(store: &Store, data: &Path) -> Finding {
         Ok(Ok(())) => Finding::ok(format!("{shown} can be opened and written"), format!("{shown} 可以打开并写入")),
         Ok(Err(error)) => Finding::bad(
             bilingual(format!("{shown} cannot be written: {error}"), format!("{shown} 无法写入：{error}")),
-            bilingual("check the free space and the permissions of the disk", "请检查磁盘空间和权限"),
+            disk_fix(),
         ),
         Err(_) => slow(data),
     }

@@ -19,6 +19,7 @@ const ANY_CREDENTIALS: [&str; 2] = ["id and secret", "ID 与 Secret"];
 pub(super) enum Check {
     Settings,
     Data,
+    DiskSpace,
     Postgres,
     Tables,
     PostgresClock,
@@ -27,6 +28,7 @@ pub(super) enum Check {
     RedisClock,
     Corporation,
     Key,
+    Administrators,
     SecretFiles,
     Proxies,
     Certificate,
@@ -64,6 +66,7 @@ impl Check {
         let (english, chinese) = match self {
             Self::Settings => ("settings", "配置"),
             Self::Data => ("data", "数据"),
+            Self::DiskSpace => ("disk space", "磁盘空间"),
             Self::Postgres => ("PostgreSQL", "PostgreSQL"),
             Self::Tables => ("tables", "数据表"),
             Self::PostgresClock => ("PostgreSQL clock", "PostgreSQL 时钟"),
@@ -72,6 +75,7 @@ impl Check {
             Self::RedisClock => ("Redis clock", "Redis 时钟"),
             Self::Corporation => ("corporation", "企业"),
             Self::Key => ("encryption key", "加密密钥"),
+            Self::Administrators => ("administrators", "管理员"),
             Self::SecretFiles => ("secret files", "密钥文件"),
             Self::Proxies => ("proxies", "代理"),
             Self::Certificate => ("certificate", "证书"),

@@ -162,6 +162,11 @@ impl<S: ScopeRequirement, T: DescribeInput> DescribeInput for Service<S, T> {
 #[derive(Debug)]
 pub(crate) struct Developer;
 
+/// Whether the caller is in an operator network or signed in, and may know about the state of the desk. A token that cannot be
+/// checked counts as none: health checks get their answer anyway.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MayKnowState(pub(crate) bool);
+
 /// Allows a request from an operator network only.
 #[derive(Debug)]
 pub(crate) struct Operator;
@@ -182,6 +187,20 @@ impl FromRequestParts<RequestContext> for Developer {
 
 impl DescribeInput for Developer {
     const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Developer);
+}
+
+impl FromRequestParts<RequestContext> for MayKnowState {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let is_operator = context.app.operators.contains(client_ip(parts, context));
+        Ok(Self(is_operator || TokenHolder::from_request_parts(parts, context).await.is_ok()))
+    }
+}
+
+impl DescribeInput for MayKnowState {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.accepts_token = true;
+    }
 }
 
 impl FromRequestParts<RequestContext> for Operator {

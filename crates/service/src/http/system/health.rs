@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::App;
 use crate::app::readiness::ReadinessReport;
 use crate::http::error::ApiError;
-use crate::http::request::{Operator, ReserveConnection};
+use crate::http::request::{MayKnowState, Operator, ReserveConnection};
 use crate::http::response::Reply;
 
 /// How long a request on a reserve connection waits for the probe: there are few such connections.
@@ -19,10 +19,14 @@ const RESERVE_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Reports whether the service is ready for requests.
 pub(crate) async fn ready(
+    MayKnowState(may_know_state): MayKnowState,
     app: App,
     reserve: Option<Extension<ReserveConnection>>,
 ) -> Result<Reply<ReadinessReport>, ApiError> {
-    let report = app.readiness(reserve.map(|_| RESERVE_PROBE_TIMEOUT)).await;
+    let mut report = app.readiness(reserve.map(|_| RESERVE_PROBE_TIMEOUT)).await;
+    if may_know_state && report.ready {
+        report.administrators = app.administrators().await;
+    }
     if report.ready { Ok(Reply(report)) } else { Err(ApiError::NotReady(Box::new(report))) }
 }
 
