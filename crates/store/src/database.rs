@@ -277,10 +277,11 @@ pub(crate) fn probe_write(sql: &Sql<'_>, now: Timestamp) -> Result<()> {
 /// Records the newest time of all nodes.
 pub(crate) const RECORD_TIME: &str = "UPDATE probe SET at = CASE WHEN at > $1 THEN at ELSE $1 END";
 
-/// Removes the old journal rows that were visible in the snapshot `seen`, and returns their number.
+/// Removes the journal rows of another server, and the old ones that were visible in the snapshot `seen`; returns their number. The
+/// transaction must not have written to the journal.
 pub(crate) fn sweep_journal(sql: &Sql<'_>, seen: Option<&str>) -> Result<usize> {
-    match (sql, seen) {
-        (Sql::Postgres(connection), Some(seen)) => postgres::sweep(connection, seen),
-        (Sql::Sqlite(_), _) | (Sql::Postgres(_), None) => Ok(0),
+    match sql {
+        Sql::Postgres(connection) => postgres::sweep(connection, seen),
+        Sql::Sqlite(_) => Ok(0),
     }
 }

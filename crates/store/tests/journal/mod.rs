@@ -222,3 +222,52 @@ async fn a_row_that_was_committed_late_is_removed_only_after_all_have_read_it() 
     assert_eq!(store.sweep_journal_seen_by(snapshot(&other).await).await.unwrap(), 1);
     assert_eq!(number(&other, &old_rows).await, 0);
 }
+
+/// Rows as a copy of the database from a server with more transactions brings them along: from this id on.
+const FOREIGN: i64 = 4_000_000_000;
+const COUNT_FOREIGN: &str = "SELECT count(*) FROM journal WHERE xact >= 4000000000";
+
+async fn add_foreign_rows(client: &Client, count: i64) {
+    let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    let last = FOREIGN + count - 1;
+    let text = format!("INSERT INTO journal (xact, at) SELECT n, {now} FROM generate_series({FOREIGN}, {last}) n");
+    client.batch_execute(&text).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_of_another_server_are_removed_before_the_first_read() {
+    let fixture = Fixture::scaled_out().await;
+    fixture.session("one", LoginMethod::Dev, None).await;
+    let (late, other) = (connect(&fixture).await, connect(&fixture).await);
+    // This server's own rows stay: of a transaction that is over, and of one that still runs.
+    other.batch_execute(EMPTY_ROW).await.unwrap();
+    let text = digest("one").to_text();
+    late.batch_execute(&format!(
+        "BEGIN; DELETE FROM session WHERE digest = '{text}';
+         INSERT INTO journal (xact, at, digest) VALUES (pg_current_xact_id()::text::bigint, 0, '{text}')"
+    ))
+    .await
+    .unwrap();
+    let own = number(&other, "SELECT count(*) FROM journal").await;
+    // More than one statement removes.
+    add_foreign_rows(&other, 12_000).await;
+    let node = named_node(&fixture, "after_a_restore").await;
+    assert_eq!(number(&other, COUNT_FOREIGN).await, 0);
+    assert_eq!(number(&other, "SELECT count(*) FROM journal").await, own);
+    until("the session is cached", async || lives(&node, "one").await && node.cached_sessions() == 1).await;
+    late.batch_execute("COMMIT").await.unwrap();
+    until("the end of the session", async || !lives(&node, "one").await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_sweep_removes_rows_of_another_server() {
+    let fixture = Fixture::scaled_out().await;
+    let other = connect(&fixture).await;
+    add_foreign_rows(&other, 10).await;
+    other.batch_execute(EMPTY_ROW).await.unwrap();
+    let own = "SELECT count(*) FROM journal WHERE xact < 4000000000";
+    let before = number(&other, own).await;
+    fixture.store().sweep(at(DAY), at(0), 100).await.unwrap();
+    assert_eq!(number(&other, COUNT_FOREIGN).await, 0);
+    assert_eq!(number(&other, own).await, before);
+}

@@ -44,6 +44,23 @@ const SWEEP: &str = "DELETE FROM journal WHERE ctid IN (SELECT ctid FROM journal
     WHERE at < (extract(epoch FROM statement_timestamp()) * 1000)::bigint - 600000
     AND pg_visible_in_snapshot(xact::text::xid8, $1::text::pg_snapshot) LIMIT 5000)";
 
+/// Finds rows of another server, which came with its data (`pg_restore`): their transactions have not begun on this one. Every read would
+/// find them, until this server has had as many transactions. A row that this server wrote is visible only after its transaction, and
+/// its id is below that of every snapshot from then on.
+macro_rules! foreign_rows {
+    () => {
+        "FROM journal WHERE xact >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+    };
+}
+
+/// Whether there are rows of another server. A server that takes no writes gets them removed by the one that it follows.
+pub(super) const HAS_FOREIGN_ROWS: &str =
+    concat!("SELECT current_setting('transaction_read_only') = 'off' AND EXISTS (SELECT 1 ", foreign_rows!(), ")");
+
+/// Removes rows of another server. Not in a transaction that has written to the journal: it sees rows of its own.
+pub(super) const REMOVE_FOREIGN_ROWS: &str =
+    concat!("DELETE FROM journal WHERE ctid IN (SELECT ctid ", foreign_rows!(), " LIMIT 5000)");
+
 pub(crate) fn write(connection: &PostgresConnection, changes: &[CacheChange]) -> Result<()> {
     let to_announce: Vec<_> = changes.iter().filter(|change| change.concerns_other_nodes()).collect();
     for some in to_announce.chunks(BATCH_ROWS) {
@@ -77,14 +94,17 @@ pub(crate) fn probe_write(connection: &PostgresConnection) -> Result<()> {
 }
 
 /// The statements that read and sweep the journal, each with its name and with values, for the test that requires them to use an index.
-pub(crate) fn statements() -> [(&'static str, String); 2] {
+pub(crate) fn statements() -> [(&'static str, String); 3] {
     let read = READ_CHANGES.replace("$1", "2000000").replace("$2", "'{1,2}'::bigint[]");
-    [("journal, read", read), ("journal, sweep", SWEEP.replace("$1", "'2000000:2000000:'"))]
+    let sweep = SWEEP.replace("$1", "'2000000:2000000:'");
+    [("journal, read", read), ("journal, sweep", sweep), ("journal, foreign rows", REMOVE_FOREIGN_ROWS.to_owned())]
 }
 
-/// Removes old rows that were visible in the snapshot `seen`.
-pub(crate) fn sweep(connection: &PostgresConnection, seen: &str) -> Result<usize> {
-    connection.execute(SWEEP, &args![seen])
+/// Removes rows of another server, and old rows that were visible in the snapshot `seen`.
+pub(crate) fn sweep(connection: &PostgresConnection, seen: Option<&str>) -> Result<usize> {
+    let foreign = connection.execute(REMOVE_FOREIGN_ROWS, &[])?;
+    let old = seen.map_or(Ok(0), |seen| connection.execute(SWEEP, &args![seen]))?;
+    Ok(foreign + old)
 }
 
 /// What a read of the journal says besides the changes.

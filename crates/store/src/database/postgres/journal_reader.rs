@@ -14,7 +14,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Statement};
 
 use super::address::PostgresAddress;
-use super::journal::{READ_CHANGES, apply_rows};
+use super::journal::{HAS_FOREIGN_ROWS, READ_CHANGES, REMOVE_FOREIGN_ROWS, apply_rows};
 use super::journal_position::{JournalPosition, SweepHorizon};
 use super::node_lock::take_shared;
 use super::primary_proof::{HEARTBEAT, HEARTBEAT_TIMEOUT, unproven};
@@ -199,6 +199,7 @@ impl JournalFollower {
         if self.server.as_ref() != Some(&server) {
             lock(&self.horizon).clear();
         }
+        remove_foreign_rows(client).await?;
         let statement = with_timeout(client.prepare(READ_CHANGES)).await?;
         let mut session = JournalSession { client, statement, server, last: None, proven: None };
         let (mut cancelled, mut pace) = (0, ReadPace::new(Instant::now()));
@@ -294,6 +295,15 @@ impl JournalFollower {
             self.well = false;
         }
     }
+}
+
+/// Removes the rows of another server, a batch at a time: each of them would be found by every read.
+async fn remove_foreign_rows(client: &Client) -> Result<(), ReadError> {
+    while with_timeout(client.query_one(HAS_FOREIGN_ROWS, &[])).await?.try_get(0)? {
+        let removed = with_timeout(client.execute(REMOVE_FOREIGN_ROWS, &[])).await?;
+        tracing::info!(removed, "removed rows of another server from the journal");
+    }
+    Ok(())
 }
 
 async fn with_timeout<T>(answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, ReadError> {
