@@ -1,6 +1,7 @@
 //! Outages in a cluster: Redis or PostgreSQL killed, paused, emptied, stopped and started under real nodes. No ended session is
 //! valid, every call ends soon, and the cluster recovers without intervention.
 
+mod half_begun;
 mod logouts;
 
 use std::sync::Arc;

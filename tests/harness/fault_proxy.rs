@@ -31,6 +31,8 @@ pub(crate) enum Fault {
     Delay(Duration),
     /// The server gets the request a second time, on a connection of its own.
     Duplicate,
+    /// The server gets the request with another letter at the end of the bytes that trigger this.
+    Misspell,
 }
 
 /// When it goes wrong.
@@ -228,12 +230,16 @@ async fn pass_requests(
     loop {
         let Ok(read @ 1..) = from.read(&mut piece).await else { return };
         wait_open(state).await;
-        let sent = &piece[..read];
-        transcript.extend_from_slice(sent);
+        transcript.extend_from_slice(&piece[..read]);
         let surplus = transcript.len().saturating_sub(TRANSCRIPT_BYTES);
         transcript.drain(..surplus);
         let rule = due_rule(state, &transcript, read);
         let fault = rule.as_ref().map(|rule| rule.fault);
+        if let (Some(Fault::Misspell), Some(Trigger::Request(needle))) = (fault, rule.as_ref().map(|rule| rule.trigger))
+        {
+            misspell(&mut piece[..read], needle);
+        }
+        let sent = &piece[..read];
         let is_marked = fault == Some(Fault::CloseAfter) && is_of_redis(sent);
         match fault {
             Some(Fault::CloseBefore) => {
@@ -245,7 +251,7 @@ async fn pass_requests(
                 arrange(next_reply, if is_marked { NextReply::DropToMarker } else { NextReply::Drop });
             }
             Some(Fault::Delay(by)) => arrange(next_reply, NextReply::Delay(by)),
-            None => {}
+            Some(Fault::Misspell) | None => {}
         }
         if to.write_all(sent).await.is_err() || is_marked && to.write_all(ECHO).await.is_err() {
             return;
@@ -290,6 +296,12 @@ fn is_triggered(trigger: Trigger, transcript: &[u8], fresh: usize) -> bool {
             ends_now(COMMIT) && last_position(&transcript[began..], needle).is_some()
         }
     }
+}
+
+/// Changes the last letter of the needle. The length stays, which the protocol says before the text.
+fn misspell(bytes: &mut [u8], needle: &[u8]) {
+    let at = last_position(bytes, needle).expect("the request came in one piece");
+    bytes[at + needle.len() - 1] = b'x';
 }
 
 fn last_position(bytes: &[u8], needle: &[u8]) -> Option<usize> {

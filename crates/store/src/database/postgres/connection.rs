@@ -98,6 +98,8 @@ pub(crate) struct PostgresConnection {
     statements: RefCell<HashMap<String, Statement>>,
     deadline: Cell<Instant>,
     health: Cell<ConnectionHealth>,
+    /// Whether a transaction was begun that may not have ended.
+    in_transaction: Cell<bool>,
     /// Whether the server has not answered a commit in time.
     has_pending_commit: Cell<bool>,
     /// The index of the server among those of the address.
@@ -126,6 +128,7 @@ impl PostgresConnection {
             statements: RefCell::default(),
             deadline: Cell::new(deadline),
             health: Cell::new(ConnectionHealth::Healthy),
+            in_transaction: Cell::new(false),
             has_pending_commit: Cell::new(false),
             server,
             generation,
@@ -144,6 +147,11 @@ impl PostgresConnection {
 
     pub(super) fn health(&self) -> ConnectionHealth {
         self.health.get()
+    }
+
+    /// Whether the next use can begin a transaction of its own. Statements in one that was left open would fail, or never be committed.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.in_transaction.get()
     }
 
     pub(super) fn server(&self) -> usize {
@@ -249,7 +257,14 @@ impl PostgresConnection {
     }
 
     pub(crate) fn batch(&self, text: &str) -> Result<()> {
-        self.wait(self.client.batch_execute(text))
+        if text.starts_with("BEGIN") {
+            self.in_transaction.set(true);
+        }
+        self.wait(self.client.batch_execute(text))?;
+        if matches!(text, "COMMIT" | "ROLLBACK") {
+            self.in_transaction.set(false);
+        }
+        Ok(())
     }
 
     /// Runs a query and reads its rows in their order.

@@ -184,7 +184,10 @@ impl Pool {
                 self.address.distrust(connection.server());
             }
             ConnectionHealth::Healthy | ConnectionHealth::StatementFailed | ConnectionHealth::Conflict => {
-                self.idle().push(connection);
+                // Otherwise it is closed, and the server rolls back.
+                if connection.is_idle() {
+                    self.idle().push(connection);
+                }
             }
         }
     }

@@ -7,8 +7,8 @@ use super::super::primary_proof::unproven;
 use super::super::{PostgresSettings, transact};
 use super::*;
 use crate::cache::{Cache, Freshness};
-use crate::database::Tx;
 use crate::database::erased::WriteWork;
+use crate::database::{Sql, Tx, in_snapshot};
 
 /// Long, so that only an answer that never comes fails a test on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -85,4 +85,26 @@ async fn no_work_begins_on_a_server_that_confirms_no_heartbeat() {
     assert_eq!(server.next_cancelled().await, 1, "nothing is left waiting");
     assert!(server.next_statement().await.contains(HEARTBEAT));
     assert_eq!(server.try_next_statement(), None);
+}
+
+#[tokio::test]
+async fn a_snapshot_of_which_only_the_beginning_succeeded_is_rolled_back() {
+    let mut server = FakeServer::start_with(&[], &["SET LOCAL"]).await;
+    let pool = Arc::new(Pool::new(address_of(&server), 2, TIMEOUT));
+    pool.run(AccessMode::Read, empty_snapshot).await.unwrap_err();
+    assert!(server.next_statement().await.starts_with("BEGIN ISOLATION LEVEL"));
+    assert_eq!(server.try_next_statement().as_deref(), Some("ROLLBACK"));
+    assert_eq!(pool.idle().len(), 1, "it can be used again");
+}
+
+#[tokio::test]
+async fn a_connection_whose_transaction_has_not_ended_is_closed() {
+    let server = FakeServer::start_with(&[], &["ROLLBACK"]).await;
+    let pool = Arc::new(Pool::new(address_of(&server), 2, TIMEOUT));
+    pool.run(AccessMode::Read, empty_snapshot).await.unwrap_err();
+    assert!(pool.idle().is_empty(), "the next use would be in that transaction");
+}
+
+fn empty_snapshot(connection: &PostgresConnection) -> Result<(), WorkError> {
+    in_snapshot(&Sql::Postgres(connection), |_| Ok(())).map_err(WorkError::RolledBack)
 }
