@@ -8,6 +8,7 @@ mod recheck;
 mod refused_events;
 mod role_rules;
 mod synchronise;
+mod temporary_admins;
 mod timed_roles;
 
 use std::time::Duration;

@@ -13,7 +13,6 @@ mod queries;
 mod role_rules;
 mod service_keys;
 mod sessions;
-mod temporary;
 
 use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Role};
 use deskpass_store::{AuditEvent, ChangeAuthor, ChangeError, LogEntry};

@@ -73,6 +73,7 @@ impl From<Revocation> for Refusal {
             Revocation::RoleSwitched => Self::NotPermitted,
             Revocation::RoleTakenAway(role) => Self::RoleTakenAway(role),
             Revocation::AddressNotAllowed(role) => Self::AddressNotAllowed(role),
+            Revocation::RoleIsTemporary => Self::TemporaryRole,
         }
     }
 }

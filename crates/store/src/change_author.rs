@@ -76,6 +76,8 @@ pub enum Revocation {
     RoleTakenAway(Role),
     /// The active role is no longer allowed from that address.
     AddressNotAllowed(Role),
+    /// The active role ends by itself, and the change would outlast it.
+    RoleIsTemporary,
 }
 
 /// Why a change failed. The transaction was rolled back, unless [`StoreError::is_outcome_unknown`].

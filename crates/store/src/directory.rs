@@ -14,7 +14,7 @@ mod timed_roles;
 
 use std::sync::Arc;
 
-use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
+use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Roles, Timestamp};
 
 use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, holders, is_last_admin, merge_roles, noting_last_admin};
 use crate::cache::{CacheChange, CacheLookup};
@@ -22,6 +22,7 @@ use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::{lock_administration, lock_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
+use crate::temporary_admin::Gift;
 use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 pub use administrators::read_has_administrator;
@@ -35,6 +36,7 @@ pub(crate) use person::{
 };
 pub(crate) use query::PeopleSql;
 pub use role_rules::{RuleEvaluation, RuleRolesOutcome, RuleSubject, SubjectPage};
+pub(crate) use roles::roles_of;
 pub use roles::{RevokeOutcome, RoleOrigin, SetRolesOutcome};
 pub use timed_roles::{DueRole, GrantUntilOutcome};
 
@@ -116,7 +118,8 @@ impl Store {
 
     /// Adds an employee; `false`, with no change, when the employee exists already.
     pub async fn add_employee(&self, by: ChangeAuthor, new: NewEmployee) -> Result<bool, ChangeError> {
-        self.write_as(by, move |tx| {
+        let gift = Gift::Roles(new.person.key.clone(), new.person.roles);
+        self.write_giving(by, gift, move |tx| {
             let NewEmployee { person, at, entry } = &new;
             if !person::insert(tx, person, *at)? {
                 return Ok(false);
@@ -145,7 +148,8 @@ impl Store {
         role: Role,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
-        self.write_as(by, move |tx| {
+        let gift = Gift::Roles(key.clone(), Roles::NONE.with(role));
+        self.write_giving(by, gift, move |tx| {
             // The role may end by itself at this moment.
             lock_employee(tx, &key)?;
             if tx.execute(GRANT_ROLE, &args![key.corp(), key.id(), role])? == 0 {
@@ -205,7 +209,7 @@ impl Store {
 
     /// Enables a person again; `false` when there is no such person.
     pub async fn enable(&self, by: ChangeAuthor, key: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
-        self.write_as(by, move |tx| {
+        self.write_giving(by, Gift::Account(key.clone()), move |tx| {
             let text = "UPDATE employee SET disabled_at = NULL
                 WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NOT NULL";
             if tx.execute(text, &args![key.corp(), key.id()])? == 0 {

@@ -38,6 +38,7 @@ mod sign_ins;
 mod single_use;
 mod statistics;
 mod sweep;
+mod temporary_admin;
 mod tls;
 
 use std::sync::Arc;

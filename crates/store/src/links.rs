@@ -3,6 +3,7 @@
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use crate::database::{Row, Sql, Tx};
+use crate::temporary_admin::Gift;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store, StoreError};
 
 /// The number of refused bindings after which a proof is invalid.
@@ -74,7 +75,7 @@ impl Store {
         target: EmployeeKey,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
-        self.write_as(by, move |tx| {
+        self.write_giving(by, Gift::Account(target.clone()), move |tx| {
             let text = "INSERT INTO link (corp_id, user_id, target_corp_id, target_key, approved_at)
                 SELECT $1, $2, corp_id, employee_key, $5 FROM employee WHERE corp_id = $3 AND employee_key = $4
                 ON CONFLICT (corp_id, user_id) DO UPDATE SET target_corp_id = excluded.target_corp_id,

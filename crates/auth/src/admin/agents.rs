@@ -1,6 +1,6 @@
 //! Changes that an administrator makes to agents.
 
-use deskpass_core::{Digest, EmployeeId, EmployeeKey, RecoveryCode, Role, Roles, Timestamp};
+use deskpass_core::{Digest, EmployeeId, EmployeeKey, RecoveryCode, Role, Timestamp};
 use deskpass_store::{AgentPage, AgentSelection, AuditEvent, ListedAgent};
 
 use super::Administrator;
@@ -35,7 +35,6 @@ impl Administrator<'_> {
     pub async fn add_agent(&self, employee: EmployeeKey, role: &str) -> Result<(), Error> {
         self.require_home_admin().await?;
         let role = self.auth.parse_assignable_role(&employee, role).await?;
-        self.require_may_give(&employee, Roles::NONE.with(role)).await?;
         let entry = self.entry(AuditEvent::AgentAdded, &employee, format!("role {role}"))?;
         let added =
             self.commit(self.auth.store.add_agent(self.author(), employee, role, entry.at, Some(entry))).await?;
@@ -67,7 +66,6 @@ impl Administrator<'_> {
     pub async fn set_agent_role(&self, employee: EmployeeKey, role: &str) -> Result<usize, Error> {
         self.require_home_admin().await?;
         let role = Role::from_name(role).ok_or_else(|| Refusal::NoSuchRole(role.to_owned()))?;
-        self.require_may_give(&employee, Roles::NONE.with(role)).await?;
         let entry = self.entry(AuditEvent::AgentRoleChanged, &employee, format!("role {role}"))?;
         let deny_until = self.auth.deny_until(entry.at);
         let change = self.auth.store.set_agent_role(self.author(), employee, role, deny_until, entry);

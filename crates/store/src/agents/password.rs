@@ -8,6 +8,7 @@ use crate::database::{SqlValue, Tx};
 use crate::deny_list::EndReason;
 use crate::locks::{lock_agent, lock_enabled_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
+use crate::temporary_admin::Gift;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 /// A request to set a password.
@@ -98,7 +99,7 @@ impl Store {
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<Option<usize>, ChangeError> {
-        self.write_as(by, move |tx| {
+        self.write_giving(by, Gift::Account(key.clone()), move |tx| {
             let text = "UPDATE agent SET password_hash = NULL, password_set_at = NULL, setup_code = $3,
                 setup_code_until = $4 WHERE corp_id = $1 AND employee_key = $2 AND device_only = 0";
             if tx.execute(text, &args![key.corp(), key.id(), setup_code, until])? == 0 {

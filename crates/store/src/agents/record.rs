@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use deskpass_core::{EmployeeKey, Lockout, Role, Timestamp};
+use deskpass_core::{EmployeeKey, Lockout, Role, Roles, Timestamp};
 
 use super::device_owner::{RecordKind, record_kind};
 use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
@@ -10,6 +10,7 @@ use super::{Device, PendingDevice, browser};
 use crate::database::{Row, Sql, SqlValue, Tx, in_snapshot};
 use crate::deny_list::EndReason;
 use crate::sessions::{SessionScope, end_sessions_of};
+use crate::temporary_admin::Gift;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 /// An employee's agent record, or only the device of an employee who is no agent.
@@ -123,7 +124,8 @@ impl Store {
         at: Timestamp,
         entry: Option<LogEntry>,
     ) -> Result<bool, ChangeError> {
-        self.write_as(by, move |tx| {
+        let gift = Gift::Roles(key.clone(), Roles::NONE.with(role));
+        self.write_giving(by, gift, move |tx| {
             let text = "INSERT INTO agent (corp_id, employee_key, role_id, created_at) VALUES ($1, $2, $3, $4)
                 ON CONFLICT (corp_id, employee_key) DO UPDATE SET role_id = excluded.role_id,
                 created_at = excluded.created_at, disabled_at = NULL, device_only = 0, password_hash = NULL,
@@ -173,7 +175,8 @@ impl Store {
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<Option<usize>, ChangeError> {
-        self.write_as(by, move |tx| {
+        let gift = Gift::Roles(key.clone(), Roles::NONE.with(role));
+        self.write_giving(by, gift, move |tx| {
             let text = "UPDATE agent SET role_id = $3 WHERE corp_id = $1 AND employee_key = $2 AND role_id <> $3
                 AND device_only = 0";
             if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
@@ -213,7 +216,7 @@ impl Store {
 
     /// Enables an agent record again; `false` when there is no such agent.
     pub async fn enable_agent(&self, by: ChangeAuthor, key: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
-        self.write_as(by, move |tx| {
+        self.write_giving(by, Gift::Account(key.clone()), move |tx| {
             let text = "UPDATE agent SET disabled_at = NULL
                 WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NOT NULL AND device_only = 0";
             if tx.execute(text, &args![key.corp(), key.id()])? == 0 {

@@ -15,6 +15,7 @@ use crate::locks::{lock_administration, lock_employee};
 use crate::oidc::endings::end_told_role;
 use crate::platform_directory::DirectoryTree;
 use crate::sessions::{SessionScope, end_sessions_of};
+use crate::temporary_admin::Gift;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 /// What rules changed about the roles that a person holds.
@@ -99,8 +100,9 @@ impl Store {
         rules: Vec<RoleRule>,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
-        let wanted: BTreeSet<RoleRule> = rules.into_iter().collect();
-        self.write_as(by, move |tx| set(tx, &corp, &wanted, &entry)).await
+        let wanted: BTreeSet<RoleRule> = rules.iter().cloned().collect();
+        let gift = Gift::Rules(corp.clone(), rules);
+        self.write_giving(by, gift, move |tx| set(tx, &corp, &wanted, &entry)).await
     }
 
     /// The departments and tags of a member at the last synchronisation. The identifier is that of the directory, which need not be the

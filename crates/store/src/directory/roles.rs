@@ -12,6 +12,7 @@ use crate::deny_list::EndReason;
 use crate::locks::{lock_administration, lock_employee};
 use crate::oidc::endings::end_told_role;
 use crate::sessions::{SessionScope, end_sessions_of};
+use crate::temporary_admin::Gift;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 /// Why a person holds a role.
@@ -77,7 +78,8 @@ impl Store {
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<SetRolesOutcome, ChangeError> {
-        self.write_as(by, move |tx| set(tx, &key, roles, (even_last, deny_until), &entry)).await
+        let gift = Gift::MissingRoles(key.clone(), roles);
+        self.write_giving(by, gift, move |tx| set(tx, &key, roles, (even_last, deny_until), &entry)).await
     }
 }
 
@@ -189,6 +191,11 @@ pub(super) fn origins(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Vec<RoleOrigin
             reason: row.maybe_text(4)?,
         })
     })
+}
+
+/// The roles of a person, whatever their origin.
+pub(crate) fn roles_of(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Roles> {
+    Ok(origins(sql, key)?.iter().map(|origin| origin.role).collect())
 }
 
 /// The names of roles, for the log.

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use deskpass_core::{EmployeeKey, Role, Timestamp};
+use deskpass_core::{EmployeeKey, Role, Roles, Timestamp};
 
 use super::person::find;
 use crate::cache::CacheChange;
 use crate::database::{Row, Tx};
 use crate::locks::lock_employee;
 use crate::oidc::endings::end_told_role;
+use crate::temporary_admin::Gift;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Notice, Result, Store};
 
 /// A person is not told of the end of a role that they have for at most this long: it would be the second message in a short time.
@@ -50,7 +51,8 @@ impl Store {
         reason: String,
         entry: LogEntry,
     ) -> Result<GrantUntilOutcome, ChangeError> {
-        self.write_as(by, move |tx| grant(tx, &key, role, (until, &*reason), &entry)).await
+        let gift = Gift::Roles(key.clone(), Roles::NONE.with(role));
+        self.write_giving(by, gift, move |tx| grant(tx, &key, role, (until, &*reason), &entry)).await
     }
 
     /// Up to `limit` roles that have ended by `now`, or end by `soon` and whose person was not told, the earliest first.
