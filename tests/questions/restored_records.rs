@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Asked, CREATE_KEY, Subject, ask_caller, assert_invalid, assert_over, keys, open, rows, supervisor, verify_caller,
+    Asked, CREATE_KEY, PAUSE, Subject, ask_caller, assert_invalid, assert_over, keys, open, rows, supervisor,
+    verify_caller,
 };
 use crate::harness::{StoreBackend, TestApp, development};
 
@@ -62,6 +63,24 @@ with_redis! {
         assert_eq!(keys(&app), 0);
         let answers = rows(&app, Subject::Approval).into_iter().filter(|row| row.contains("asked from")).count();
         assert_eq!(answers, 1);
+    }
+
+    async fn a_pause_outlives_the_loss_of_redis(app) {
+        let mut client = app.client().await;
+        let token = client.sign_in("admin01").await;
+        let before = CREATE_KEY.approved(&mut client, &token, "admin01").await;
+        let asked = Asked::of(&CREATE_KEY.ask(&mut client, &token).await);
+        let secret = open(&mut client, "admin01").await;
+        Subject::Approval.pick_wrong(&mut client, &secret, &asked).await.refused(403, 1003);
+        app.cluster_store().forget_records("approval_pause");
+        assert_eq!(CREATE_KEY.ask(&mut client, &token).await.refused(403, 1003).reason(), "approvals_paused");
+        // What was approved before does not count, either.
+        assert_invalid(&CREATE_KEY.send(&mut client, &token, &before).await);
+        // Other sessions do not pause, and this one only for as long as it would have.
+        let other = client.sign_in("admin01").await;
+        CREATE_KEY.ask(&mut client, &other).await.data();
+        app.clock.advance(PAUSE);
+        CREATE_KEY.ask(&mut client, &token).await.data();
     }
 
     /// After a loss of Redis, the person asks again.

@@ -38,6 +38,12 @@ impl Store {
         self.database.write(move |tx| tx.execute(WITHDRAW, &args![what, until]).map(drop)).await
     }
 
+    /// Until when everything of a kind is withdrawn, if it was.
+    pub async fn withdrawn_until(&self, what: Digest) -> Result<Option<Timestamp>> {
+        let text = "SELECT until FROM used_once WHERE digest = $1";
+        self.database.read(move |sql| sql.first(text, &args![what], |row| row.timestamp(0))).await
+    }
+
     /// Whether what ends at `until` was withdrawn.
     pub async fn is_withdrawn(&self, what: Digest, until: Timestamp) -> Result<bool> {
         let text = "SELECT 1 FROM used_once WHERE digest = $1 AND until >= $2";

@@ -93,16 +93,27 @@ impl Auth {
     /// How long a session gets no approvals, if the phone refused one lately.
     pub(super) async fn approvals_paused(&self, session: Digest) -> Result<Option<Duration>, Error> {
         let now = self.clock.now();
-        Ok(self.shared.approval_pauses.read_with(&session, now, |pause| pause.until.since(now)).await?)
+        let in_redis = self.shared.approval_pauses.read_with(&session, now, |pause| pause.until).await?;
+        // The record in Redis may be lost. Without Redis nobody gets an approval, so both are read.
+        let in_sql = self.store.withdrawn_until(pause_digest(session)).await?;
+        let until = in_redis.into_iter().chain(in_sql).max();
+        Ok(until.filter(|until| now < *until).map(|until| until.since(now)))
     }
 
-    /// Gives a session no approvals for a while, also none that were asked for before.
+    /// Gives a session no approvals for a while, also none that were asked for before, and also if Redis loses its records. Nodes of
+    /// the version before read only Redis.
     pub(super) async fn pause_approvals(&self, session: Digest) -> Result<(), Error> {
         let now = self.clock.now();
         let pause = Lease { holder: session, until: now + APPROVAL_PAUSE };
+        // Each of the two counts, also if the other fails.
+        let paused = self.store.withdraw(pause_digest(session), pause.until).await;
         if self.shared.approval_pauses.update(&session, now, |_| Ok::<_, ()>(pause)).await?.is_none() {
             self.shared.approval_pauses.put(session, pause, now).await?;
         }
-        Ok(())
+        Ok(paused?)
     }
+}
+
+fn pause_digest(session: Digest) -> Digest {
+    Digest::of(&[b"approvals paused", session.bytes()])
 }
