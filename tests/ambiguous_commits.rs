@@ -10,7 +10,7 @@ use crate::harness::{
     Client, ClusterStore, Fault, FaultProxy, Fired, Response, Servers, TestApp, Trigger, development, fragment,
     location,
 };
-use crate::questions::verify_caller;
+use crate::questions::{Asked, CREATE_KEY, Subject, open, verify_caller};
 
 /// The faults of two attempts to commit. A request makes the second attempt itself.
 const LOST_TWICE: [[Fault; 2]; 3] = [
@@ -229,6 +229,56 @@ async fn a_verified_caller_is_good_for_one_reset() {
     // The caller is verified once more, and the change is made.
     verify_caller(&mut client, &admin, "agent01").await;
     client.post_with_otp(&admin, reset, Some(&device.next_code())).await.data();
+}
+
+/// The rows about the answers of a phone to questions of an approval, without those that only say that one was asked.
+fn answers(scene: &Scene) -> Vec<String> {
+    let text =
+        "SELECT event, detail FROM login_log WHERE event IN ('approval_given', 'approval_refused') ORDER BY rowid";
+    scene.place.query(text)
+}
+
+/// The phone learns what became of its answer, and so does the asker.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_is_logged_again_settles() {
+    let scene = Scene::start(&[]).await;
+    let mut client = scene.app.client().await;
+    let token = client.sign_in("admin01").await;
+    for (done, fault) in [(1, Fault::CloseAfter), (2, Fault::CloseBefore)] {
+        let asked = Asked::of(&CREATE_KEY.ask(&mut client, &token).await);
+        let secret = open(&mut client, "admin01").await;
+        let fired = scene.postgres.once(fault, Trigger::CommitOf(b"approval_given"));
+        let answered = Subject::Approval.pick(&mut client, &secret, asked.number).await;
+        assert_fired(&[fired]);
+        assert_eq!(answered.data(), json!({ "status": "approved" }), "{fault:?}");
+        CREATE_KEY.send(&mut client, &token, &asked.id).await.data();
+        assert_eq!(answers(&scene), vec!["approval_given|asked from 127.0.0.1"; done], "{fault:?}");
+    }
+}
+
+/// Where it stays unknown whether the answer was logged, nothing comes of it, and the log says so if it was.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_of_which_it_stays_unknown_whether_it_was_logged_has_no_effect() {
+    let scene = Scene::start(&[]).await;
+    let mut client = scene.app.client().await;
+    for (last, rows) in [(Fault::CloseBefore, 0), (Fault::CloseAfter, 2)] {
+        let token = client.sign_in("admin01").await;
+        let asked = Asked::of(&CREATE_KEY.ask(&mut client, &token).await);
+        let secret = open(&mut client, "admin01").await;
+        let fired = scene.lose_commits([Fault::CloseBefore, last], b"approval_given");
+        assert_unknown(&Subject::Approval.pick(&mut client, &secret, asked.number).await);
+        assert_fired(&fired);
+        assert_eq!(Subject::Approval.status(&mut client, &token, &asked.id).await, "expired", "{last:?}");
+        CREATE_KEY.send(&mut client, &token, &asked.id).await.refused(401, 1008);
+        for _ in 0..2 {
+            scene.app.clock.advance(Duration::from_secs(31));
+            scene.app.auth().sweep_with_lease().await.unwrap();
+            let said = answers(&scene);
+            assert_eq!(said.len(), rows, "{said:?}");
+        }
+    }
+    let no_effect = "approval_refused|the answer before this row could not be kept and has no effect";
+    assert_eq!(answers(&scene), ["approval_given|asked from 127.0.0.1", no_effect]);
 }
 
 /// How often a step of a sign-in was counted.

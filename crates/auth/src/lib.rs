@@ -93,7 +93,7 @@ pub use policy::{
 pub use qr::{ConfirmationPrompt, IssuedTicket, Poller, TicketStatus};
 pub use question::{
     AnsweredQuestion, AskedQuestion, InvitationTexts, MAX_SHOWN_BODY, MAX_SHOWN_PATH, Operation, PhonePrompt,
-    QuestionKind, ResetKind, UnshowableOperation,
+    QuestionKind, ResetKind, UnsettledAnswers, UnshowableOperation,
 };
 pub use recent_sign_in::RECENT_SIGN_IN;
 pub use refusal::{
@@ -126,6 +126,8 @@ pub struct Auth {
     pub anonymous_refusals: Arc<AnonymousRefusals>,
     /// The last refusals that have a line in the service log.
     pub logged_references: Arc<LoggedReferences>,
+    /// Answers of phones that have no effect, until the log says so.
+    pub unsettled_answers: Arc<UnsettledAnswers>,
     /// Fires when a notice is due.
     pub notices_due: Arc<Notify>,
     /// Fires when an event of the platform is to be handled.

@@ -9,6 +9,7 @@ mod caller;
 mod kind;
 mod operation;
 mod phone;
+mod unsettled;
 
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ pub use caller::ResetKind;
 pub use kind::QuestionKind;
 pub use operation::{MAX_SHOWN_BODY, MAX_SHOWN_PATH, Operation, UnshowableOperation};
 pub use phone::{AnsweredQuestion, PhonePrompt};
+pub use unsettled::UnsettledAnswers;
 
 /// The period of the limits on questions.
 const LIMIT_PERIOD: Duration = Duration::from_mins(10);

@@ -33,6 +33,8 @@ struct Swept {
 impl Auth {
     /// Sweeps and maintains the signing keys, unless another node is at it or has just done so; returns how many rows were removed.
     pub async fn sweep_with_lease(&self) -> Result<usize, Error> {
+        // Of this node alone, so without the lease.
+        self.log_unsettled_answers().await;
         if self.clock.was_set_within(CLOCK_SET_GRACE) {
             return Ok(0);
         }

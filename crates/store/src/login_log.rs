@@ -27,6 +27,7 @@ pub(crate) use begin::{begin_chains, restart_chains};
 pub use chain_builder::ChainBuilder;
 pub use chain_ends::ChainPlace;
 pub use entry::LogEntry;
+pub(crate) use entry::{is_logged, write_once};
 pub use event::AuditEvent;
 pub use key_check::{KeyCheckState, is_key_of_log, key_check_state};
 pub(crate) use key_evidence::{is_other_key, is_own_key};

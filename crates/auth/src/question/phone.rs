@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{
-    Answer, ClientInfo, Digest, EmployeeKey, IdentifiedPerson, InvalidAnswer, MatchNumber, Person, PhoneQuestion,
-    QuestionRefusal, QuestionStage, QuestionStatus, Secret,
+    Answer, ClientInfo, Digest, EmployeeKey, IdentifiedPerson, InvalidAnswer, MatchNumber, NoEntropy, Person,
+    PhoneQuestion, QuestionRefusal, QuestionStage, QuestionStatus, Secret, Timestamp,
 };
 use deskpass_platform::Identity;
 use deskpass_store::{AuditEvent, LogEntry, PointerKind, SignInPointer};
 
 use super::QuestionKind;
+use super::unsettled::{COMMIT_PERIOD, UnsettledAnswer};
 use crate::people::refusal_of;
 use crate::platform_user::PlatformUser;
 use crate::single_use::SingleUse;
@@ -75,18 +76,16 @@ impl Auth {
             None => question.refused(answer, now),
         };
         let decided = step(question).map_err(|InvalidAnswer| Refusal::QuestionOver)?;
-        let is_accepted = decided.stage == QuestionStage::Accepted;
-        if !is_accepted {
+        if decided.stage != QuestionStage::Accepted {
             // First, so that what was refused does not go on, even if the rest fails.
             self.withdraw(&decided).await?;
         }
         // Only the first answer counts, also if Redis is restored to the time before it: otherwise a phone could guess again.
-        let recorded = self.run_once(SingleUse::Answer, &id, self.record_answer(&decided, visitor)).await?;
+        let row = self.answer_row(&decided, visitor)?;
+        let recorded = self.run_once(SingleUse::Answer, &id, self.record_answer(&id, &decided, &row)).await?;
         recorded.ok_or(Refusal::QuestionOver)?;
         if let Err(error) = self.settle(&id, &decided, step).await {
-            if is_accepted {
-                self.undo_acceptance(&id, &decided, visitor).await?;
-            }
+            self.undo_answer(&id, &decided, &row, row.at).await?;
             return Err(error);
         }
         let outcome = match decided.stage {
@@ -120,16 +119,29 @@ impl Auth {
         Ok(())
     }
 
-    /// Makes sure that an answer which could not be kept has no effect, and logs it: the row of the answer is written.
-    async fn undo_acceptance(&self, id: &Digest, decided: &PhoneQuestion, phone: &ClientInfo) -> Result<(), Error> {
+    /// Ends a question whose answer could not be kept. One that was accepted has no effect, and the log says so once the row of the
+    /// answer is in it, if it was written at all: that is known when it is due.
+    async fn undo_answer(
+        &self,
+        id: &Digest,
+        decided: &PhoneQuestion,
+        row: &LogEntry,
+        due: Timestamp,
+    ) -> Result<(), Error> {
         let (at, kind) = (self.clock.now(), QuestionKind::of(decided));
         drop(self.shared.questions.take(id, at).await);
+        if decided.stage != QuestionStage::Accepted {
+            return Ok(());
+        }
         if kind == QuestionKind::Caller {
             drop(self.withdraw_verification(&decided.asked).await);
         }
-        let plain = self.plain_entry(kind.refused_event(), &decided.asked, at, phone)?;
+        let plain = self.plain_entry(kind.refused_event(), &decided.asked, at, &row.visitor)?;
         let detail = "the answer before this row could not be kept and has no effect".to_owned();
-        Ok(self.store.record(LogEntry { actor: decided.other_asker().cloned(), detail, ..plain }).await?)
+        let correction = LogEntry { actor: row.actor.clone(), detail, ..plain };
+        self.unsettled_answers.add(UnsettledAnswer { answer: row.id.clone(), correction, due });
+        self.log_unsettled_answers().await;
+        Ok(())
     }
 
     /// Finds the question that a phone may answer. It is over if the session that asked has ended, or gets no approvals now.
@@ -238,8 +250,8 @@ impl Auth {
         }
     }
 
-    /// Writes the row of an answer, and queues the notices about a refusal.
-    async fn record_answer(&self, decided: &PhoneQuestion, phone: &ClientInfo) -> Result<(), Error> {
+    /// The row of an answer.
+    fn answer_row(&self, decided: &PhoneQuestion, phone: &ClientInfo) -> Result<LogEntry, NoEntropy> {
         let (at, kind) = (self.clock.now(), QuestionKind::of(decided));
         let (event, reason) = match decided.stage {
             QuestionStage::Refused(QuestionRefusal::WrongNumber) => {
@@ -250,10 +262,21 @@ impl Auth {
         };
         let plain = self.plain_entry(event, &decided.asked, at, phone)?;
         let detail = format!("asked from {}", decided.origin.address.decided);
-        let entry = LogEntry { actor: decided.other_asker().cloned(), reason, detail, ..plain };
-        let notices = self.refusal_notices(decided, at).await?;
+        Ok(LogEntry { actor: decided.other_asker().cloned(), reason, detail, ..plain })
+    }
+
+    /// Writes the row of an answer, with the notices about it. If it stays unknown whether it is written, nothing comes of the answer.
+    async fn record_answer(&self, id: &Digest, decided: &PhoneQuestion, row: &LogEntry) -> Result<(), Error> {
+        let (event, reason) = (row.event, row.reason);
+        let notices = self.refusal_notices(decided, row.at).await?;
         let is_told = !notices.is_empty();
-        self.store.record_answer(entry, notices).await?;
+        if let Err(error) = self.store.record_answer(row.clone(), notices).await {
+            if error.is_outcome_unknown() {
+                // No phone can answer any more, so the asker must not wait for it.
+                self.undo_answer(id, decided, row, row.at + COMMIT_PERIOD).await?;
+            }
+            return Err(error.into());
+        }
         if is_told {
             self.notices_due.notify_one();
         }

@@ -44,6 +44,7 @@ pub(super) async fn open(
         chain_keys,
         anonymous_refusals: Arc::default(),
         logged_references: Arc::default(),
+        unsettled_answers: Arc::default(),
         notices_due: Arc::default(),
         events_due: Arc::default(),
         recheck_due: Arc::default(),

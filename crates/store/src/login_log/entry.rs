@@ -110,8 +110,12 @@ impl Store {
 }
 
 /// Writes the row unless it is there.
-fn write_once(tx: &Tx<'_>, entry: &LogEntry) -> Result<()> {
+pub(crate) fn write_once(tx: &Tx<'_>, entry: &LogEntry) -> Result<()> {
     // An attempt that has not ended yet holds the chain. When it commits, this one fails, and the next one finds the row.
-    let is_written = tx.exists("SELECT 1 FROM login_log WHERE id = $1", &args![&*entry.id])?;
-    if is_written { Ok(()) } else { entry.write(tx) }
+    if is_logged(tx, &entry.id)? { Ok(()) } else { entry.write(tx) }
+}
+
+/// Whether there is a row with this id.
+pub(crate) fn is_logged(tx: &Tx<'_>, id: &str) -> Result<bool> {
+    tx.exists("SELECT 1 FROM login_log WHERE id = $1", &args![id])
 }
