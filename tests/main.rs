@@ -44,6 +44,7 @@ mod cli_simulate;
 mod cli_slips;
 mod clock;
 mod cluster;
+mod command_socket;
 mod connections;
 mod data_platform;
 mod departments;

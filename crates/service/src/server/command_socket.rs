@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
+use rustix::fs::{Mode, fchmod};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio::time::{sleep, timeout};
 
 use super::reload::{Reloader, describe};
@@ -15,6 +15,8 @@ use crate::commands::{AdminCommand, CommandRequest, corporation, socket_path};
 
 /// Limits far above what any command needs.
 const MAX_COMMAND_BYTES: u64 = 64 * 1024;
+/// How many commands wait to be accepted. They are served one after the other.
+const MAX_PENDING_COMMANDS: u32 = 1024;
 const COMMAND_IO_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens the socket, unless nodes share the database: then the command line does not need it. The service runs without it, too.
@@ -54,9 +56,11 @@ fn listen(app: &App) -> io::Result<UnixListener> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let listener = UnixListener::bind(&path)?;
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
-    Ok(listener)
+    let socket = UnixSocket::new_stream()?;
+    // Before it has a path: whatever the umask is, no other user can connect even for a moment.
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    socket.bind(&path)?;
+    socket.listen(MAX_PENDING_COMMANDS)
 }
 
 fn other_mode(development: bool) -> String {
