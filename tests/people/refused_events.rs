@@ -11,7 +11,7 @@ use crate::harness::{Response, request, until};
 const XML: [(&str, &str); 1] = [("content-type", "text/xml")];
 
 /// A request of WeCom with an event, sealed at this time in seconds.
-fn sealed(text: &str, seconds: i64) -> Vec<u8> {
+pub(super) fn sealed(text: &str, seconds: i64) -> Vec<u8> {
     let (envelope, timestamp) = (Envelope::new(TOKEN.to_owned(), AES_KEY).unwrap(), seconds.to_string());
     let sealed = envelope.seal(text, "wwdeskpass", &[7; 16], &timestamp, "nonce");
     let path = format!("{EVENTS}?msg_signature={}&timestamp={timestamp}&nonce=nonce", sealed.signature);
@@ -20,7 +20,7 @@ fn sealed(text: &str, seconds: i64) -> Vec<u8> {
 }
 
 /// The text of an event about user01.
-fn event(name: &str, seconds: i64) -> String {
+pub(super) fn event(name: &str, seconds: i64) -> String {
     format!(
         "<xml><ToUserName>wwdeskpass</ToUserName><FromUserName>user01</FromUserName><CreateTime>{seconds}</CreateTime>\
          <MsgType>event</MsgType><Event>{name}</Event><AgentID>1000002</AgentID></xml>"
@@ -90,6 +90,33 @@ on_every_store! {
 }
 
 on_one_store! {
+    /// The signature does not tell the time of a request from its nonce. After three days the event is not recognised any more.
+    async fn a_captured_event_is_not_new_with_its_time_and_nonce_exchanged() {
+        let desk = Desk::start().await;
+        let (mut client, now) = (desk.app.client().await, desk.app.clock.now().millis() / 1_000);
+        let later = now + 80 * 3_600;
+        let sealed = |times: [i64; 2], method: &str, place: &str| {
+            let envelope = Envelope::new(TOKEN.to_owned(), AES_KEY).unwrap();
+            let text = event("unsubscribe", now);
+            let sealed = envelope.seal(&text, "wwdeskpass", &[7; 16], &now.to_string(), &later.to_string());
+            let [timestamp, nonce] = times;
+            let path = format!("{EVENTS}?msg_signature={}&timestamp={timestamp}&nonce={nonce}", sealed.signature);
+            let body = format!("<xml><ToUserName>wwdeskpass</ToUserName><Encrypt>{}</Encrypt></xml>", sealed.encrypted);
+            let echo = format!("&echostr={}", sealed.encrypted.replace('+', "%2B"));
+            let (path, body) = if place == "echo" { (path + &echo, String::new()) } else { (path, body) };
+            request(method, &path, &XML, body.as_bytes())
+        };
+        assert_eq!(client.send(&sealed([now, later], "POST", "body")).await.status, 200);
+        // Nor is it decrypted for whoever has captured it.
+        assert_refused(&client.send(&sealed([now, later], "GET", "echo")).await);
+        desk.app.clock.advance(FRESH);
+        until("the platform says otherwise", async || desk.rows("user01").len() == 2).await;
+        desk.app.clock.advance(Duration::from_hours(80));
+        let token = client.sign_in("user01").await;
+        assert_refused(&client.send(&sealed([later, now], "POST", "body")).await);
+        assert!(client.is_valid(&token).await);
+    }
+
     /// A member may write to the application; what they write is no event, whatever it says.
     async fn a_message_of_a_member_is_no_event() {
         let desk = Desk::start().await;

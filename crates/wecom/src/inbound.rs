@@ -18,6 +18,11 @@ use xml::Elements;
 
 /// The platform signs each delivery anew, so its time is that of the request.
 const MAX_AGE: Duration = Duration::from_mins(10);
+/// The platform repeats a delivery within seconds. The time of the request alone does not show its age: the signature is about the sorted
+/// parts, so whoever has captured a request may exchange its time and its nonce.
+const MAX_EVENT_AGE: Duration = Duration::from_hours(1);
+/// The platform sends about twenty digits to check the address.
+const MAX_ECHO_BYTES: usize = 64;
 
 /// What authenticates the events that the platform sends, as entered in its console.
 #[derive(Clone, PartialEq, Eq)]
@@ -60,7 +65,9 @@ impl EventReader {
         request.check_size()?;
         let encrypted = encrypted(request).ok_or(InboundError::Malformed)?;
         let text = self.open(envelope, request, &encrypted)?;
-        let (body, events) = if request.is_get { (text, Vec::new()) } else { (String::new(), event::read(&text)?) };
+        let (body, events) =
+            if request.is_get { (echo(text)?, Vec::new()) } else { (String::new(), event::read(&text)?) };
+        events.iter().try_for_each(|event| request.check_time(event.at, MAX_EVENT_AGE))?;
         Ok(InboundResult { reply: InboundReply { content_type: "text/plain; charset=utf-8", body }, events })
     }
 
@@ -72,6 +79,12 @@ impl EventReader {
         request.check_time(TimeUnit::Seconds.parse(&timestamp), MAX_AGE)?;
         message.open(&[self.corp_id.as_str()]).map(|opened| opened.text)
     }
+}
+
+/// What is sent back for the check of the address: an event that was captured is not decrypted for anybody.
+fn echo(text: String) -> Result<String, InboundError> {
+    let is_check = (1..=MAX_ECHO_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    Some(text).filter(|_| is_check).ok_or(InboundError::Malformed)
 }
 
 fn encrypted<'a>(request: &InboundRequest<'a>) -> Option<Cow<'a, str>> {

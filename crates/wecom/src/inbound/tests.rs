@@ -123,6 +123,57 @@ fn old_and_early_requests_are_refused() {
     }
 }
 
+/// An event of this time, delivered with this query parameters, signed for `timestamp` and `nonce`.
+fn sealed_event(created: i64, timestamp: &str, nonce: &str) -> (String, String) {
+    let text = format!(
+        "<xml><CreateTime>{created}</CreateTime><MsgType>event</MsgType><FromUserName>zhangsan</FromUserName>\
+         <Event>unsubscribe</Event></xml>"
+    );
+    let sealed = Envelope::new(TOKEN.to_owned(), KEY).unwrap().seal(&text, CORP, &[7; 16], timestamp, nonce);
+    (sealed.signature, body(&sealed.encrypted))
+}
+
+/// The signature does not tell the time from the nonce.
+#[test]
+fn a_captured_event_is_not_new_with_its_time_and_nonce_exchanged() {
+    let (then, later) = ("1700000000", "1700300000");
+    let (signature, body) = sealed_event(1_700_000_000, then, later);
+    let deliver = |timestamp: &str, nonce: &str, now| {
+        post(&format!("msg_signature={signature}&timestamp={timestamp}&nonce={nonce}"), &body, now)
+    };
+    assert_eq!(deliver(then, later, 1_700_000_000).unwrap().events.len(), 1);
+    assert_eq!(deliver(later, then, 1_700_300_000), Err(InboundError::Time));
+}
+
+#[test]
+fn an_event_is_at_most_an_hour_old() {
+    let now = 1_700_000_000;
+    for (age, fits) in [(0, true), (3_600, true), (3_601, false), (-600, true), (-601, false)] {
+        let (signature, body) = sealed_event(now - age, "1700000000", "n");
+        let result = post(&format!("msg_signature={signature}&timestamp=1700000000&nonce=n"), &body, now);
+        assert_eq!(result.err(), (!fits).then_some(InboundError::Time), "{age}");
+    }
+    let undated = "<xml><MsgType>event</MsgType><FromUserName>u</FromUserName><Event>unsubscribe</Event></xml>";
+    assert_eq!(events(undated), Err(InboundError::Time));
+}
+
+/// Otherwise whoever has captured an event has it decrypted.
+#[test]
+fn the_check_of_the_address_answers_with_nothing_but_digits_and_letters() {
+    let check = |text: &str| {
+        let sealed = Envelope::new(TOKEN.to_owned(), KEY).unwrap().seal(text, CORP, &[7; 16], "1700000000", "n");
+        let echo = sealed.encrypted.replace('+', "%2B");
+        let query = format!("msg_signature={}&timestamp=1700000000&nonce=n&echostr={echo}", sealed.signature);
+        send(&reader(TOKEN, KEY, CORP), true, &query, b"", 1_700_000_000).map(|result| result.reply.body)
+    };
+    for text in ["0", "5927782489442352469", "Abc9", &"9".repeat(64)] {
+        assert_eq!(check(text).as_deref(), Ok(text));
+    }
+    for text in ["", "<xml></xml>", "a b", "1\n", "-1", "中", &"9".repeat(65)] {
+        assert_eq!(check(text), Err(InboundError::Malformed), "{text}");
+    }
+}
+
 #[test]
 fn without_usable_settings_everything_is_refused() {
     let read = |reader: EventReader| send(&reader, false, EVENT_QUERY, body(EVENT).as_bytes(), EVENT_TIME).err();
