@@ -69,7 +69,7 @@ fn a_target_that_is_not_there_is_reported_without_its_password() {
     assert!(text.contains("deskpass doctor"), "{text}");
 }
 
-pub(crate) const TABLES: [&str; 34] = [
+pub(crate) const TABLES: [&str; 35] = [
     "employee",
     "user_role",
     "agent",
@@ -104,6 +104,7 @@ pub(crate) const TABLES: [&str; 34] = [
     "directory_tag",
     "directory_tag_member",
     "role_rule",
+    "identifier_change",
 ];
 
 /// The tokens of a service that was used and has stopped.
@@ -202,6 +203,7 @@ async fn everything_is_copied_and_signed_in_users_stay_signed_in() {
          INSERT INTO directory_member VALUES ('ww', 'user01', '2');
          INSERT INTO directory_tag VALUES ('ww', '7', 'IT');
          INSERT INTO directory_tag_member VALUES ('ww', '7', 'department', '2');
+         INSERT INTO identifier_change VALUES ('ww', 'user01', 1, 0);
          INSERT INTO role_rule VALUES ('ww', 3, 'department', '2');
          UPDATE user_role SET by_rule = 1, until = 9, reason = 'on call' WHERE employee_key = 'zhangsan';
          UPDATE employee SET left_at = 1, left_why = 'left', checked_at = 1, seen = 1 WHERE employee_key = 'zhangsan';

@@ -6,6 +6,7 @@ mod events;
 mod leavers;
 mod recheck;
 mod refused_events;
+mod rename_orders;
 mod role_rules;
 mod synchronise;
 mod temporary_admins;

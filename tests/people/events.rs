@@ -6,6 +6,7 @@ use deskpass_auth::SyncOptions;
 use deskpass_platform::PlatformKind;
 use serde_json::json;
 
+use super::refused_events::{event, sealed};
 use super::{Desk, FRESH, change, control, department, event_settings, reason_of_event, receiver, synchronise};
 use crate::harness::{Messenger, TestApp, platform_kind, request, until};
 
@@ -234,6 +235,30 @@ on_every_store! {
             desk.handled().await;
             assert_eq!(desk.left("user01"), left, "{event}");
             desk.app.clock.advance(SECOND * 20);
+        }
+    }
+
+    /// Of a departure and a return, the one that happened later counts, in whatever order and however late they arrive.
+    async fn an_event_counts_from_when_it_happened() {
+        let mut desk = Desk::start().await;
+        desk.client.sign_in_by_phone("user01").await;
+        let silent = json!({ "errcode": 0, "errmsg": "ok", "userid": "user01", "name": "U" });
+        desk.client.set_fault(&json!({ "api": "user/get", "body": silent.to_string(), "times": 0 })).await;
+        let began = desk.app.clock.now().millis() / 1_000;
+        for (name, minute, arrives, left) in [
+            ("unsubscribe", 0, 0, "out_of_range"),
+            ("subscribe", -30, 1, "out_of_range"),
+            ("subscribe", 2, 30, "-"),
+            ("unsubscribe", 31, 50, "out_of_range"),
+            ("subscribe", 30, 51, "out_of_range"),
+            ("subscribe", 32, 52, "-"),
+        ] {
+            let now = began + arrives * 60;
+            desk.app.clock.advance(Duration::from_millis(u64::try_from(now * 1_000 - desk.app.clock.now().millis()).unwrap_or(0)));
+            let text = event(name, began + minute * 60);
+            assert_eq!(desk.client.send(&sealed(&text, now)).await.status, 200);
+            desk.handled().await;
+            assert_eq!(desk.left("user01"), left, "{name} of minute {minute} at {arrives}");
         }
     }
 

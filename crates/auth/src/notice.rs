@@ -74,6 +74,22 @@ impl Auth {
         Ok(self.notices_to(&told, NoticeSubject::PartnerDeviceBound, &about, at, visitor)?)
     }
 
+    /// The notices for administrators of the home corporation about an identifier that passed to another person, who had the identifier
+    /// `from` before, if any. The people with these identifiers get none: it is not known who they are.
+    pub(crate) async fn passed_on_notices(
+        &self,
+        identifier: &EmployeeKey,
+        from: Option<&EmployeeKey>,
+        at: Timestamp,
+    ) -> Result<Vec<Notice>, Error> {
+        let home = self.policy.home_corp.as_str().to_owned();
+        let mut told = self.store.administrators(home, identifier.clone(), MAX_NOTIFIED_ADMINS).await?;
+        told.retain(|administrator| Some(administrator) != from);
+        let from = from.map(|from| from.id().to_owned());
+        let about = NoticeAbout::PassedOn { id: identifier.id().to_owned(), from };
+        Ok(self.notices_to(&told, NoticeSubject::IdentifierPassedOn, &about, at, &ClientInfo::service())?)
+    }
+
     /// Delivers the notices that are due, with the text from `write`; returns how many were claimed, delivered or not.
     pub async fn deliver_notices(&self, write: impl Fn(&Notice) -> String) -> Result<usize, Error> {
         let leased_at = self.clock.lease_now();

@@ -136,6 +136,8 @@ fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize> {
         ("UPDATE notice SET at = $1 WHERE at > $2", now, soon),
         ("UPDATE notice SET due_at = $1 WHERE due_at > $2", now, hours(2)),
         ("UPDATE platform_event SET received_at = $1 WHERE received_at > $2", now, soon),
+        ("UPDATE platform_event SET happened_at = $1 WHERE happened_at > $2", now, soon),
+        ("UPDATE identifier_change SET changed_at = $1 WHERE changed_at > $2", now, soon),
         ("UPDATE platform_event SET due_at = $1 WHERE due_at > $2", now, hours(2)),
         ("UPDATE oidc_logout SET at = $1 WHERE at > $2", now, soon),
         ("UPDATE oidc_logout SET due_at = $1 WHERE due_at > $2", now, hours(2)),

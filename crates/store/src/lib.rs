@@ -93,7 +93,10 @@ pub use oidc::{
     AccessTokenRecord, EndedGrant, GrantClient, GrantOutcome, GrantRecord, KeyCondition, LogoutBacklog, LogoutNotice,
     NewGrant, OidcClient, RefreshOutcome, RefreshRequest, StoredSigningKey, read_oidc_clients,
 };
-pub use people::{Chore, ClaimedEvent, Leaving, LeftOutcome, ReceivedEvent, Reception, Renaming};
+pub use people::{
+    Chore, ClaimedEvent, Leaving, LeftOutcome, PendingEvent, ReceivedEvent, Reception, RenameOutcome, RenameStage,
+    Renaming,
+};
 pub use platform_directory::{DirectoryChange, DirectoryTree, KnownDepartment, KnownTagMember, MemberDepartments};
 pub use seal::{Seal, SealError};
 pub use sessions::{

@@ -4,6 +4,7 @@ mod checks;
 mod chores;
 mod corporation;
 mod events;
+mod identifiers;
 mod leaving;
 mod plans;
 mod rename;
@@ -11,7 +12,7 @@ mod watch;
 
 pub use chores::Chore;
 pub(crate) use events::EVENT_RETENTION;
-pub use events::{ClaimedEvent, ReceivedEvent, Reception};
+pub use events::{ClaimedEvent, PendingEvent, ReceivedEvent, Reception};
 pub use leaving::{Leaving, LeftOutcome};
 pub(crate) use plans::{claim_statement, statements};
-pub use rename::Renaming;
+pub use rename::{RenameOutcome, RenameStage, Renaming};

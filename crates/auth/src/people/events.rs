@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, EmployeeId, EmployeeKey, LeftReason, Timestamp};
+use deskpass_core::{Digest, EmployeeId, EmployeeKey, LeftReason, NoEntropy, Timestamp};
 use deskpass_platform::{InboundError, InboundEvent, InboundReply, InboundRequest, Meaning, MemberStatus, Profile};
-use deskpass_store::{AuditEvent, ClaimedEvent, LeftOutcome, ReceivedEvent};
+use deskpass_store::{AuditEvent, ClaimedEvent, Leaving, LeftOutcome, ReceivedEvent};
 use tokio::time::timeout;
 
 use super::leaver::{departure, departure_of, is_back};
 use super::pace::{LookupPurpose, Pace};
+use super::renaming::PendingRename;
 use super::stored_change::StoredChange;
 use crate::platform_user::identified_person;
 use crate::{Auth, AuthEvent, Error, EventOutcome, InternalError, LeaverSource};
@@ -24,8 +25,10 @@ const LOCK_BATCH_SIZE: i64 = 50;
 const EVENT_RETRY_PAUSE: Duration = Duration::from_mins(1);
 /// How many times the pause doubles: up to an hour.
 const MAX_PAUSE_DOUBLINGS: u32 = 6;
+/// The pause before the next look at a change of an identifier that waits for another one.
+const RENAME_PAUSE: Duration = Duration::from_secs(10);
 /// The age after which an event is dropped. The synchronisation finds what it was about.
-const MAX_EVENT_AGE: Duration = Duration::from_hours(24);
+pub(super) const MAX_EVENT_AGE: Duration = Duration::from_hours(24);
 /// The longest time from when the platform names a user to the record of a new employee: longer than any step of a sign-in.
 const SIGN_IN_LIFETIME: Duration = Duration::from_mins(15);
 /// How soon the first look follows at a leaver without a record: after all transactions that did not see the event.
@@ -48,6 +51,13 @@ pub enum EventError {
     Unavailable,
 }
 
+/// An event that arrived.
+pub(super) struct ArrivedEvent {
+    pub(super) digest: Digest,
+    pub(super) change: StoredChange,
+    pub(super) happened_at: Timestamp,
+}
+
 /// A person who left according to an event.
 struct Leaver {
     key: EmployeeKey,
@@ -61,6 +71,8 @@ pub(super) enum Handled {
     Done,
     /// The answer of the platform may be older than what is recorded, given how far the clocks of nodes may be apart: ask again.
     TooSoon,
+    /// The change of an identifier waits for that of another one.
+    Waiting,
     /// A person left who is not known here. A sign-in that is under way may add the person.
     UnknownLeaver,
 }
@@ -100,32 +112,38 @@ impl Auth {
     }
 
     async fn store_events(&self, events: Vec<InboundEvent>) -> Result<EventOutcome, Error> {
-        let stored = |InboundEvent { deduplication_key, change, .. }: InboundEvent| {
+        let now = self.clock.now();
+        let stored = |InboundEvent { deduplication_key, change, at }: InboundEvent| {
             let digest = Digest::of(&[b"platform event", deduplication_key.as_bytes()]);
-            StoredChange::new(change).map(|change| (digest, change))
+            // The clock of the platform may be ahead.
+            let happened_at = at.map_or(now, |at| at.min(now));
+            StoredChange::new(change).map(|change| ArrivedEvent { digest, change, happened_at })
         };
         let mut changes: Vec<_> = events.into_iter().filter_map(stored).collect();
         if changes.is_empty() {
             return Ok(EventOutcome::Accepted);
         }
         changes.extend(self.departures_under_former_identifiers(&changes).await?);
-        let leavers = changes.iter().map(|(_, change)| self.leaver_of(change)).collect();
+        let leavers = changes.iter().map(|event| self.leaver_of(&event.change)).collect();
         let (mut received, mut locked) = (Vec::with_capacity(changes.len()), 0);
-        for ((digest, change), leaver) in changes.into_iter().zip(self.own_leavers(leavers).await?) {
+        for (ArrivedEvent { digest, change, happened_at }, leaver) in
+            changes.into_iter().zip(self.own_leavers(leavers).await?)
+        {
             let Ok(text) = serde_json::to_string(&change) else { continue };
             let at_once = leaver.as_ref().filter(|_| locked < LOCKED_AT_ONCE);
             locked += usize::from(at_once.is_some());
-            let leaving = at_once.map(|leaver| self.leaving(&leaver.key, leaver.why, LeaverSource::Event, None));
+            let leaving = at_once.map(|leaver| self.leaving_by_event(leaver, happened_at, None));
             received.push(ReceivedEvent {
                 digest,
                 change: text,
+                happened_at,
                 is_urgent: change.leaver().is_some(),
                 is_immediate: change.is_immediate(),
                 leaving: leaving.transpose()?,
                 leaver: leaver.map(|leaver| leaver.key),
             });
         }
-        let reception = self.store.receive_events(received, self.clock.now()).await?;
+        let reception = self.store.receive_events(received, now).await?;
         for (employee, why) in &reception.left {
             self.note_left(employee, *why, LeaverSource::Event);
         }
@@ -141,6 +159,18 @@ impl Auth {
         let (userid, why) = change.leaver()?;
         let id = EmployeeId::parse(userid).ok()?;
         Some(Leaver { key: self.resolve_key(None, &id), userid: userid.to_owned(), why })
+    }
+
+    /// What the store needs to lock a person who left at this time according to an event. It counts from then, and not from its arrival: a
+    /// return that is told of late may have come after it.
+    fn leaving_by_event(
+        &self,
+        leaver: &Leaver,
+        happened_at: Timestamp,
+        received_at: Option<Timestamp>,
+    ) -> Result<Leaving, NoEntropy> {
+        let leaving = self.leaving(&leaver.key, leaver.why, LeaverSource::Event, received_at)?;
+        Ok(Leaving { left_at: happened_at, ..leaving })
     }
 
     /// Leaves out those whose key is that of another person: keys do not distinguish case, but most platforms do.
@@ -188,10 +218,9 @@ impl Auth {
             };
             let leavers = self.own_leavers(waiting.iter().map(leaver).collect()).await?;
             let mut locks = Vec::with_capacity(waiting.len());
-            for (ClaimedEvent { digest, received_at, .. }, leaver) in waiting.into_iter().zip(leavers) {
-                let leaving = leaver
-                    .map(|leaver| self.leaving(&leaver.key, leaver.why, LeaverSource::Event, Some(received_at)))
-                    .transpose()?;
+            for (ClaimedEvent { digest, received_at, happened_at, .. }, leaver) in waiting.into_iter().zip(leavers) {
+                let leaving =
+                    leaver.map(|leaver| self.leaving_by_event(&leaver, happened_at, Some(received_at))).transpose()?;
                 locks.push((digest, leaving));
             }
             for (employee, why) in self.store.lock_leavers(locks).await? {
@@ -204,7 +233,7 @@ impl Auth {
     async fn try_event(&self, event: &ClaimedEvent, now: Timestamp, pace: &mut Pace) -> Option<Duration> {
         let ClaimedEvent { change, received_at, tries, .. } = event;
         let handled = match serde_json::from_str(change) {
-            Ok(change) => self.handle_event(change, *received_at, pace).await,
+            Ok(change) => self.handle_event(change, event, pace).await,
             Err(error) => {
                 // It may be of a later version, whose nodes handle it.
                 tracing::debug!(%error, "cannot read an event of the platform");
@@ -214,6 +243,7 @@ impl Auth {
         match handled {
             Ok(Handled::Done) => None,
             Ok(Handled::TooSoon) => Some(retry_pause(*tries)),
+            Ok(Handled::Waiting) => Some(RENAME_PAUSE),
             Ok(Handled::UnknownLeaver) => pause_before_look(*received_at, now, *tries),
             Err(error) => {
                 tracing::info!(%error, %change, "an event of the platform could not be handled yet");
@@ -226,16 +256,20 @@ impl Auth {
     async fn handle_event(
         &self,
         change: StoredChange,
-        received_at: Timestamp,
+        event: &ClaimedEvent,
         pace: &mut Pace,
     ) -> Result<Handled, Error> {
+        let (received_at, happened_at) = (event.received_at, event.happened_at);
         match change {
             StoredChange::Left { userid }
             | StoredChange::Suspended { userid }
             | StoredChange::OutOfRange { userid } => return self.confirm_leaver(&userid, pace).await,
-            StoredChange::Joined { userid } => return self.follow_change(&userid, Some(received_at), pace).await,
+            StoredChange::Joined { userid } => return self.follow_change(&userid, Some(happened_at), pace).await,
             StoredChange::Changed { userid } => return self.follow_change(&userid, None, pace).await,
-            StoredChange::Renamed { from, to } => return self.follow_rename(&from, &to, pace).await,
+            StoredChange::Renamed { from, to } => {
+                let rename = PendingRename { from, to, received_at, happened_at };
+                return self.follow_rename(&rename, pace).await;
+            }
             StoredChange::DepartmentChanged { .. } => self.request_synchronisation().await?,
             StoredChange::RangeReduced => self.request_recheck().await?,
             StoredChange::CorporationRemoved { corp_id } => self.remove_corporation(&corp_id).await?,
@@ -287,8 +321,9 @@ impl Auth {
             && let Some(joined_at) = joined_at
             && matches!(person.left, Some(LeftReason::Left | LeftReason::OutOfRange))
         {
-            // Without a permission the platform gives no status, and its events are all there is. So the later one counts, also if
-            // they are less than the difference of clocks apart: no later answer would lift the departure.
+            // Without a permission the platform gives no status, and its events are all there is. So the one that happened later
+            // counts, also if they are less than the difference of clocks apart: no later answer would lift the departure. Both times
+            // are by the platform's clock.
             self.lift_departure(&key, LeaverSource::Event, joined_at).await?;
         }
         if is_back(profile.status) {

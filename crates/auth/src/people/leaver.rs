@@ -21,7 +21,7 @@ impl Auth {
         Ok(LogEntry { detail: detail.to_owned(), ..plain })
     }
 
-    /// What the store needs to lock a person who left.
+    /// What the store needs to lock a person who left: since the platform was asked, or since now.
     pub(super) fn leaving(
         &self,
         employee: &EmployeeKey,
@@ -31,7 +31,8 @@ impl Auth {
     ) -> Result<Leaving, NoEntropy> {
         let now = self.clock.now();
         let entry = self.service_entry(AuditEvent::EmployeeLeft, employee, now, source.name())?;
-        Ok(Leaving { employee: employee.clone(), why, deny_until: self.deny_until(now), asked_at, entry })
+        let (left_at, deny_until) = (asked_at.unwrap_or(now), self.deny_until(now));
+        Ok(Leaving { employee: employee.clone(), why, left_at, deny_until, asked_at, entry })
     }
 
     /// Locks a person who left, and ends the person's sessions. `asked_at` is just before the platform

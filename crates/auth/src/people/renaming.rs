@@ -1,9 +1,15 @@
 //! People whom the platform gave another identifier.
 
-use deskpass_core::{ClientInfo, Digest, EmployeeId, EmployeeKey, Timestamp};
-use deskpass_store::{AuditEvent, Notice, NoticeAbout, NoticeSubject, Renaming};
+use std::cmp::Ordering;
+use std::time::Duration;
 
-use super::events::Handled;
+use deskpass_core::{ClientInfo, Digest, EmployeeId, EmployeeKey, Timestamp};
+use deskpass_platform::Profile;
+use deskpass_store::{
+    AuditEvent, Notice, NoticeAbout, NoticeSubject, PendingEvent, RenameOutcome, RenameStage, Renaming,
+};
+
+use super::events::{ArrivedEvent, Handled, MAX_EVENT_AGE};
 use super::leaver::{departure_of, is_back};
 use super::pace::{LookupPurpose, Pace};
 use super::stored_change::StoredChange;
@@ -15,62 +21,206 @@ use crate::{Auth, Error, LeaverSource};
 /// The most changes of identifiers that are looked at when a leaver's event arrives, and the most of one person.
 const MAX_PENDING_RENAMES: i64 = 200;
 const MAX_RENAMES_IN_A_ROW: usize = 3;
+/// How long a change waits for that of the new identifier's holder, whose event may be late.
+const HOLDER_PATIENCE: Duration = Duration::from_mins(10);
+
+/// A change of an identifier that is not handled yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PendingRename {
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) received_at: Timestamp,
+    pub(super) happened_at: Timestamp,
+}
+
+impl PendingRename {
+    /// `None` if it is another event. One that this version cannot read is of a later one, whose nodes handle it.
+    fn read(event: &PendingEvent) -> Option<Self> {
+        let PendingEvent { change, received_at, happened_at } = event;
+        Self::new(&serde_json::from_str(change).ok()?, *received_at, *happened_at)
+    }
+
+    fn new(change: &StoredChange, received_at: Timestamp, happened_at: Timestamp) -> Option<Self> {
+        let (from, to) = change.renamed()?;
+        Some(Self { from: from.to_owned(), to: to.to_owned(), received_at, happened_at })
+    }
+
+    /// Whether this must be handled before another one: it happened before to one of the same identifiers. In the same second the holder of
+    /// the new identifier got another one first.
+    fn precedes(&self, other: &Self) -> bool {
+        match self.happened_at.cmp(&other.happened_at) {
+            Ordering::Less => [&self.from, &self.to].into_iter().any(|id| other.concerns(id)),
+            Ordering::Equal => is_same(&self.from, &other.to) && !is_same(&self.to, &other.to),
+            Ordering::Greater => false,
+        }
+    }
+
+    fn concerns(&self, id: &str) -> bool {
+        is_same(&self.from, id) || is_same(&self.to, id)
+    }
+}
+
+/// Whether two identifiers are of one record: records do not distinguish case.
+fn is_same(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
+
+/// The changes that must be handled before another one, in order.
+fn predecessors(of: &PendingRename, pending: &[PendingRename]) -> Vec<PendingRename> {
+    let mut found: Vec<&PendingRename> = Vec::new();
+    while let Some(next) = pending.iter().find(|rename| {
+        let is_new = *rename != of && !found.contains(rename);
+        is_new && (rename.precedes(of) || found.iter().any(|later| rename.precedes(later)))
+    }) {
+        found.push(next);
+    }
+    // Of those in the same second, the ones that others wait for were found later.
+    found.reverse();
+    found.sort_by_key(|rename| rename.happened_at);
+    found.into_iter().cloned().collect()
+}
 
 impl Auth {
     /// The departures of those who leave under an identifier which they got by an event that is not handled yet, or that arrives with
     /// it: their records are still under the former identifiers, which must be locked as well.
     pub(super) async fn departures_under_former_identifiers(
         &self,
-        changes: &[(Digest, StoredChange)],
-    ) -> Result<Vec<(Digest, StoredChange)>, Error> {
-        if changes.iter().all(|(_, change)| change.leaver().is_none()) {
+        events: &[ArrivedEvent],
+    ) -> Result<Vec<ArrivedEvent>, Error> {
+        if events.iter().all(|event| event.change.leaver().is_none()) {
             return Ok(Vec::new());
         }
-        let pending = self.store.pending_immediate_events(MAX_PENDING_RENAMES).await?;
-        // An event that this version cannot read is of a later one, whose nodes handle it.
-        let pending: Vec<StoredChange> = pending.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
-        let all = pending.iter().chain(changes.iter().map(|(_, change)| change));
-        let renames: Vec<_> = all.filter_map(StoredChange::renamed).collect();
+        let arrived =
+            events.iter().filter_map(|event| PendingRename::new(&event.change, event.happened_at, event.happened_at));
+        let renames: Vec<_> = self.pending_renames().await?.into_iter().chain(arrived).collect();
         let mut departures = Vec::new();
-        for (digest, change) in changes {
+        for ArrivedEvent { digest, change, happened_at } in events {
             let Some((mut userid, _)) = change.leaver() else { continue };
+            // One who got the identifier after that is another person.
+            let latest = *happened_at + MAX_NODE_CLOCK_SKEW;
             for _ in 0..MAX_RENAMES_IN_A_ROW {
-                let Some((from, _)) = renames.iter().find(|(_, to)| self.is_spelled(to, userid)) else { break };
+                let rename = renames.iter().find(|it| it.happened_at <= latest && self.is_spelled(&it.to, userid));
+                let Some(PendingRename { from, .. }) = rename else { break };
                 let digest = Digest::of(&[b"former identifier", digest.bytes(), from.as_bytes()]);
-                departures.extend(change.departure_of((*from).to_owned()).map(|departure| (digest, departure)));
-                userid = *from;
+                let departure = change.departure_of(from.clone());
+                departures.extend(departure.map(|change| ArrivedEvent { digest, change, happened_at: *happened_at }));
+                userid = from;
             }
         }
         Ok(departures)
     }
 
-    /// Gives a person who has another identifier the roles of the former one. Whether the person is admitted, the platform says. If the
-    /// person had a password or a device, another one needs an administrator's setup code, and administrators are told: the platform
-    /// alone must not decide who holds the credentials of an agent.
-    pub(super) async fn follow_rename(&self, from: &str, to: &str, pace: &mut Pace) -> Result<Handled, Error> {
-        let Ok(to_id) = EmployeeId::parse(to) else { return Ok(Handled::Done) };
-        let Some(from) = self.employee_with(from).await? else { return Ok(Handled::Done) };
-        let new = self.resolve_key(None, &to_id);
-        if from == new {
-            return self.follow_change(to, None, pace).await;
+    async fn pending_renames(&self) -> Result<Vec<PendingRename>, Error> {
+        let pending = self.store.pending_immediate_events(MAX_PENDING_RENAMES).await?;
+        Ok(pending.iter().filter_map(PendingRename::read).collect())
+    }
+
+    /// Gives a person who has another identifier the roles of the former one, after all earlier changes of the same identifiers. If the new
+    /// identifier has a holder whose own change is late, or is lost, that one is waited for.
+    pub(super) async fn follow_rename(&self, rename: &PendingRename, pace: &mut Pace) -> Result<Handled, Error> {
+        if is_same(&rename.from, &rename.to) {
+            return self.follow_change(&rename.to, None, pace).await;
         }
+        let mut is_blocked = false;
+        for earlier in predecessors(rename, &self.pending_renames().await?) {
+            let handled = self.rename(&earlier, is_blocked, pace).await.unwrap_or_else(|error| {
+                tracing::info!(%error, "an earlier change of an identifier could not be handled yet");
+                Handled::Waiting
+            });
+            is_blocked |= handled != Handled::Done;
+        }
+        self.rename(rename, is_blocked, pace).await
+    }
+
+    /// Handles a change of an identifier. It is blocked while earlier changes are not handled.
+    async fn rename(&self, rename: &PendingRename, is_blocked: bool, pace: &mut Pace) -> Result<Handled, Error> {
+        let stage = match (is_blocked, self.clock.now().since(rename.received_at) >= HOLDER_PATIENCE) {
+            (true, false) => RenameStage::Blocked,
+            (false, false) => RenameStage::Waiting,
+            (false, true) => RenameStage::Over,
+            (true, true) => RenameStage::Undecidable,
+        };
         let asked_at = self.clock.now();
-        let profile = self.paced_profile(to, LookupPurpose::Other, pace).await?;
-        let Some(person) = self.store.person(&from).await? else { return Ok(Handled::Done) };
-        let (is_active, why) = (is_back(profile.status), departure_of(&person, profile.status));
-        let leaving = why.map(|why| self.leaving(&new, why, LeaverSource::Event, Some(asked_at))).transpose()?;
-        let now = self.clock.now();
-        let entry = self.service_entry(AuditEvent::EmployeeRenamed, &from, now, LeaverSource::Event.name())?;
-        let (who, deny_until) = (identified_person(new, to, Some(profile)), self.deny_until(now));
-        let code_notices = self.notices_of_rename(&from, &who.key, now).await?;
-        let (asked_at, renamed, to) = (asked_at - MAX_NODE_CLOCK_SKEW, from.clone(), who.clone());
-        let renaming = Renaming { from: renamed, to, asked_at, is_active, leaving, deny_until, code_notices, entry };
-        if self.store.rename_person(renaming).await? {
-            tracing::info!(employee = %from, renamed = %who.key, "an employee has another identifier at the platform");
-            self.notices_due.notify_one();
-            self.apply_rules_to(&who).await?;
+        let profile = if stage == RenameStage::Blocked { Ok(None) } else { self.profile_after(rename, pace).await };
+        let (profile, stage, failure) = match profile {
+            Ok(profile) => (profile, stage, None),
+            // Whoever has the new identifier is locked nevertheless.
+            Err(error) => (None, RenameStage::Blocked, Some(error)),
+        };
+        let Some(renaming) = self.renaming(rename, stage, (profile, asked_at)).await? else { return Ok(Handled::Done) };
+        let (from, to) = (renaming.from.clone(), renaming.to.clone());
+        let outcome = self.store.rename_person(renaming).await?;
+        if let Some(error) = failure {
+            return Err(error);
         }
+        match outcome {
+            RenameOutcome::Waiting => return Ok(Handled::Waiting),
+            RenameOutcome::Nothing => {}
+            RenameOutcome::Undecided => {
+                tracing::warn!(%from, to = %to.key, "an identifier passed on, but not known whose records these are: sessions ended");
+            }
+            RenameOutcome::Moved => {
+                tracing::info!(employee = %from, renamed = %to.key, "an employee has another identifier at the platform");
+                self.apply_rules_to(&to).await?;
+            }
+        }
+        self.notices_due.notify_one();
         Ok(Handled::Done)
+    }
+
+    /// What the platform says about the new identifier; `None` if nobody with either identifier is known here.
+    async fn profile_after(&self, rename: &PendingRename, pace: &mut Pace) -> Result<Option<Profile>, Error> {
+        for id in [&rename.from, &rename.to] {
+            if let Ok(id) = EmployeeId::parse(id)
+                && self.store.person(&self.resolve_key(None, &id)).await?.is_some()
+            {
+                return self.paced_profile(&rename.to, LookupPurpose::Other, pace).await.map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the store needs to record that a person has another identifier. Whether the person is admitted, the platform says. If the
+    /// person had a password or a device, another one needs an administrator's setup code, and administrators are told: the platform
+    /// alone must not decide who holds the credentials of an agent. `None` if there is nothing to record.
+    async fn renaming(
+        &self,
+        rename: &PendingRename,
+        stage: RenameStage,
+        (profile, asked_at): (Option<Profile>, Timestamp),
+    ) -> Result<Option<Renaming>, Error> {
+        let (Ok(from_id), Ok(to_id)) = (EmployeeId::parse(&rename.from), EmployeeId::parse(&rename.to)) else {
+            return Ok(None);
+        };
+        let (from, new) = (self.resolve_key(None, &from_id), self.resolve_key(None, &to_id));
+        for (key, id) in [(&from, &rename.from), (&new, &rename.to)] {
+            // Keys do not distinguish case: that is another person.
+            if self.store.person(key).await?.is_some_and(|person| !self.is_spelled(&person.employee_id, id)) {
+                tracing::warn!(employee = %key, "an event names an identifier that differs from a known one in case only");
+                return Ok(None);
+            }
+        }
+        let (now, status) = (self.clock.now(), profile.as_ref().map(|profile| profile.status));
+        let known = self.store.person(&from).await?;
+        let why = known.as_ref().zip(status).and_then(|(person, status)| departure_of(person, status));
+        let leaving = why.map(|why| self.leaving(&new, why, LeaverSource::Event, Some(asked_at))).transpose()?;
+        let code_notices = self.notices_of_rename(&from, &new, now).await?;
+        let doubt_notices = self.passed_on_notices(&new, Some(&from), now).await?;
+        let entry = self.service_entry(AuditEvent::EmployeeRenamed, &from, now, LeaverSource::Event.name())?;
+        Ok(Some(Renaming {
+            from,
+            happened_at: rename.happened_at,
+            stage,
+            hold_until: now + MAX_EVENT_AGE,
+            asked_at: asked_at - MAX_NODE_CLOCK_SKEW,
+            is_active: status.is_some_and(is_back),
+            leaving,
+            deny_until: self.deny_until(now),
+            code_notices,
+            doubt_notices,
+            entry,
+            to: identified_person(new, &rename.to, profile),
+        }))
     }
 
     /// The notices for administrators that a person who was renamed needs a setup code.

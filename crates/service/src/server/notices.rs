@@ -1,5 +1,6 @@
 //! Notifies agents of changes to their account, and administrators of sign-ins that employees disowned, of devices of people whom the
-//! platform cannot reach, of callers who were not who they said, and of many people who seem to have left at once.
+//! platform cannot reach, of callers who were not who they said, of many people who seem to have left at once, and of identifiers that
+//! passed to another person.
 
 use std::time::Duration;
 
@@ -50,6 +51,7 @@ fn render(notice: &Notice, zone: &TimeZone) -> String {
         NoticeSubject::CallerRefused => caller_refused(zone, notice),
         NoticeSubject::ManyLeavers => many_leavers(notice),
         NoticeSubject::SetupCodeNeeded => setup_code_needed(notice),
+        NoticeSubject::IdentifierPassedOn => identifier_passed_on(notice),
     };
     // The reference distinguishes two notices of the same second, also for the platform, which drops duplicate messages.
     let start = notice.id.len().saturating_sub(Reference::DIGITS);
@@ -203,6 +205,25 @@ fn setup_code_needed(notice: &Notice) -> [String; 2] {
     ]
 }
 
+/// A notice for administrators about an identifier whose former holder is not known any more.
+fn identifier_passed_on(notice: &Notice) -> [String; 2] {
+    let (id, change) = match &notice.about {
+        Some(NoticeAbout::PassedOn { id, from: Some(from) }) => (id.as_str(), format!("{from} -> {id}")),
+        Some(NoticeAbout::PassedOn { id, from: None }) => (id.as_str(), id.clone()),
+        _ => ("?", "?".to_owned()),
+    };
+    [
+        format!(
+            "the platform gave the identifier {id} to another employee ({change}), and did not say in time which identifier \
+             its former holder has now. To keep the two apart, their sessions ended, and the former holder's roles, password \
+             and authenticator were deleted. Ask both who they are, and check their roles."
+        ),
+        format!(
+            "平台将账号 {id} 给了另一名员工（{change}），但未及时告知原持有人的新账号。为避免混淆，相关会话已结束，原持有人的角色、密码和身份验证器已删除。请向双方确认身份，并检查其角色。"
+        ),
+    ]
+}
+
 /// A notice for administrators about many people who seem to have left at once.
 fn many_leavers(notice: &Notice) -> [String; 2] {
     let number = match &notice.about {
@@ -250,5 +271,8 @@ mod tests {
         let (from, to) = ("ada b".to_owned(), "ada lovelace".to_owned());
         let text = rendered(NoticeSubject::SetupCodeNeeded, NoticeAbout::Renamed { from, to });
         assert!(text.contains("(ada b -> ada lovelace)") && text.contains("（ada b -> ada lovelace）"), "{text}");
+        let (from, id) = (Some("ada b".to_owned()), "ada lovelace".to_owned());
+        let text = rendered(NoticeSubject::IdentifierPassedOn, NoticeAbout::PassedOn { id, from });
+        assert!(text.contains("(ada b -> ada lovelace)") && text.contains("账号 ada lovelace 给了"), "{text}");
     }
 }

@@ -69,6 +69,13 @@ pub enum NoticeAbout {
         /// The new one.
         to: String,
     },
+    /// An identifier that passed to another person.
+    PassedOn {
+        /// The identifier.
+        id: String,
+        /// The former identifier of the new holder, if there is one.
+        from: Option<String>,
+    },
 }
 
 impl NoticeAbout {
@@ -119,6 +126,9 @@ named_enum! {
         ManyLeavers = "many_leavers",
         /// A person with a password or a device has another identifier, and needs a setup code for another one. For administrators.
         SetupCodeNeeded = "setup_code_needed",
+        /// An identifier passed to another person, and what the former holder had could not be told from what is the other's. For
+        /// administrators.
+        IdentifierPassedOn = "identifier_passed_on",
     }
 }
 

@@ -99,7 +99,7 @@ pub(crate) fn lock_out_leaver(tx: &Tx<'_>, key: &EmployeeKey, asked_at: Option<T
         AND v.received_at > $4";
     let asked_at = asked_at.unwrap_or(Timestamp::from_millis(i64::MIN));
     let text = format!(
-        "UPDATE employee SET left_at = (SELECT MAX(v.received_at) {event}), left_why = $3
+        "UPDATE employee SET left_at = (SELECT MAX(COALESCE(v.happened_at, v.received_at)) {event}), left_why = $3
          WHERE corp_id = $1 AND employee_key = $2 AND EXISTS (SELECT 1 {event})"
     );
     tx.execute(&text, &args![key.corp(), key.id(), LeftReason::Left.name(), asked_at]).map(drop)

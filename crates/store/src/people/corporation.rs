@@ -64,7 +64,7 @@ fn leave_corporation(tx: &mut Tx<'_>, corp: &str, deny_until: Timestamp, templat
     let employees = tx.rows(text, &args![corp, limit], |row| Ok(EmployeeKey::from_parts(corp, &row.text(0)?)))?;
     let leaving = |employee: EmployeeKey| {
         let (why, entry) = (LeftReason::CorporationRemoved, from_template(template, &employee));
-        Leaving { employee, why, asked_at: None, deny_until, entry }
+        Leaving { employee, why, asked_at: None, left_at: entry.at, deny_until, entry }
     };
     let leaving: Vec<_> = employees.into_iter().map(leaving).collect();
     if leaving.is_empty() {

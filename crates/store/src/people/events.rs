@@ -27,12 +27,11 @@ pub(super) const DUE_EVENTS: &str =
     "SELECT digest FROM platform_event WHERE urgent = $3 AND due_at <= $1 ORDER BY due_at, digest LIMIT $2";
 
 /// The events of an urgency that are not handled, the first due ones first.
-pub(super) const PENDING_OF: &str =
-    "SELECT change FROM platform_event WHERE urgent = $1 AND due_at IS NOT NULL ORDER BY due_at, digest LIMIT $2";
+pub(super) const PENDING_OF: &str = "SELECT change, received_at, COALESCE(happened_at, received_at) FROM platform_event WHERE urgent = $1 AND due_at IS NOT NULL ORDER BY due_at, digest LIMIT $2";
 
 /// The events whose person is still to be locked out.
-pub(super) const LOCKS_DUE: &str = "SELECT digest, change, received_at, tries FROM platform_event WHERE to_lock = 1
-    ORDER BY received_at, digest LIMIT $1";
+pub(super) const LOCKS_DUE: &str = "SELECT digest, change, received_at, tries, COALESCE(happened_at, received_at)
+    FROM platform_event WHERE to_lock = 1 ORDER BY received_at, digest LIMIT $1";
 
 /// An event that the platform sent.
 #[derive(Clone, Debug)]
@@ -41,6 +40,8 @@ pub struct ReceivedEvent {
     pub digest: Digest,
     /// The event, as JSON. The store does not read it.
     pub change: String,
+    /// When it happened, as far as the platform says so.
+    pub happened_at: Timestamp,
     /// Whether it is handled before those that are not urgent.
     pub is_urgent: bool,
     /// Whether it is handled before all others: the platform need not be asked about it, or what others are about depends on it.
@@ -82,6 +83,19 @@ pub struct ClaimedEvent {
     pub received_at: Timestamp,
     /// The number of attempts to handle it, with this one.
     pub tries: i64,
+    /// When it happened: at the latest, when it was received.
+    pub happened_at: Timestamp,
+}
+
+/// An event that is not handled yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingEvent {
+    /// The event, as JSON.
+    pub change: String,
+    /// When it was received.
+    pub received_at: Timestamp,
+    /// When it happened: at the latest, when it was received.
+    pub happened_at: Timestamp,
 }
 
 impl Store {
@@ -129,9 +143,9 @@ impl Store {
         Ok(claimed)
     }
 
-    /// Up to `limit` events that are to be handled before all others and are not handled yet, as JSON.
-    pub async fn pending_immediate_events(&self, limit: i64) -> Result<Vec<String>> {
-        self.database.read(move |sql| sql.rows(PENDING_OF, &args![IMMEDIATE, limit], |row| row.text(0))).await
+    /// Up to `limit` events that are to be handled before all others and are not handled yet.
+    pub async fn pending_immediate_events(&self, limit: i64) -> Result<Vec<PendingEvent>> {
+        self.database.read(move |sql| sql.rows(PENDING_OF, &args![IMMEDIATE, limit], pending)).await
     }
 
     async fn claim(&self, urgency: i64, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<ClaimedEvent>> {
@@ -141,7 +155,7 @@ impl Store {
         }
         let claimed = self.database.write(move |tx| tx.rows(&claim(), &args![now, limit, urgency, until], claimed));
         let mut claimed = claimed.await?;
-        claimed.sort_by_key(|event| event.received_at);
+        claimed.sort_by_key(|event| (event.happened_at, event.received_at));
         Ok(claimed)
     }
 
@@ -162,13 +176,18 @@ impl Store {
 pub(super) fn claim() -> String {
     format!(
         "UPDATE platform_event SET due_at = $4, tries = tries + 1 WHERE digest IN ({DUE_EVENTS}) AND due_at <= $1
-         RETURNING digest, change, received_at, tries"
+         RETURNING digest, change, received_at, tries, COALESCE(happened_at, received_at)"
     )
 }
 
 fn claimed(row: &Row<'_>) -> Result<ClaimedEvent> {
     let (digest, change) = (row.digest(0)?, row.text(1)?);
-    Ok(ClaimedEvent { digest, change, received_at: row.timestamp(2)?, tries: row.int(3)? })
+    let (received_at, happened_at) = (row.timestamp(2)?, row.timestamp(4)?);
+    Ok(ClaimedEvent { digest, change, received_at, tries: row.int(3)?, happened_at })
+}
+
+fn pending(row: &Row<'_>) -> Result<PendingEvent> {
+    Ok(PendingEvent { change: row.text(0)?, received_at: row.timestamp(1)?, happened_at: row.timestamp(2)? })
 }
 
 fn receive(tx: &mut Tx<'_>, events: &[ReceivedEvent], now: Timestamp) -> Result<Reception> {
@@ -194,21 +213,21 @@ fn receive(tx: &mut Tx<'_>, events: &[ReceivedEvent], now: Timestamp) -> Result<
 /// Inserts events; returns the digests of those that are new.
 fn insert(tx: &Tx<'_>, events: &[(usize, &ReceivedEvent)], now: Timestamp) -> Result<Vec<[u8; 32]>> {
     let row = |row: usize| {
-        let value = |number: usize| format!("${}", 6 * row + 3 + number);
-        let [digest, change, urgent, corp, key, to_lock] = [0, 1, 2, 3, 4, 5].map(value);
-        format!("({digest}, {change}, $1, $2, {urgent}, {corp}, {key}, {to_lock})")
+        let value = |number: usize| format!("${}", 7 * row + 3 + number);
+        let [digest, change, urgent, corp, key, to_lock, happened_at] = [0, 1, 2, 3, 4, 5, 6].map(value);
+        format!("({digest}, {change}, $1, $2, {urgent}, {corp}, {key}, {to_lock}, {happened_at})")
     };
     let text = format!(
-        "INSERT INTO platform_event (digest, change, received_at, due_at, urgent, corp_id, employee_key, to_lock)
-         VALUES {} ON CONFLICT (digest) DO NOTHING RETURNING digest",
+        "INSERT INTO platform_event (digest, change, received_at, due_at, urgent, corp_id, employee_key, to_lock,
+         happened_at) VALUES {} ON CONFLICT (digest) DO NOTHING RETURNING digest",
         (0..events.len()).map(row).collect::<Vec<_>>().join(", ")
     );
     let mut values = vec![SqlValue::from(now), SqlValue::from(due_at_once(now))];
     for (_, event) in events {
-        let ReceivedEvent { digest, change, leaver, leaving, .. } = event;
+        let ReceivedEvent { digest, change, leaver, leaving, happened_at, .. } = event;
         let (corp, key) = leaver.as_ref().map(|leaver| (leaver.corp(), leaver.id())).unzip();
         let to_lock = leaver.is_some() && leaving.is_none();
-        values.extend(args![*digest, &**change, event.urgency(), corp, key, to_lock]);
+        values.extend(args![*digest, &**change, event.urgency(), corp, key, to_lock, *happened_at]);
     }
     Ok(tx.rows(&text, &values, |row| row.digest(0))?.iter().map(|digest| *digest.bytes()).collect())
 }

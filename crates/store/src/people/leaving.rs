@@ -22,17 +22,12 @@ pub struct Leaving {
     pub why: LeftReason,
     /// When the platform was asked, just before; `None` if it said so by itself.
     pub asked_at: Option<Timestamp>,
+    /// Since when they are gone: when the platform was asked, or when it happened.
+    pub left_at: Timestamp,
     /// How long the digests of the ended sessions are denied.
     pub deny_until: Timestamp,
-    /// The audit event. Without a question, its time is since when they left.
+    /// The audit event.
     pub entry: LogEntry,
-}
-
-impl Leaving {
-    /// When the platform said it.
-    fn said_at(&self) -> Timestamp {
-        self.asked_at.unwrap_or(self.entry.at)
-    }
 }
 
 /// Outcome of recording that an employee left.
@@ -139,10 +134,10 @@ pub(super) fn leave<'a>(tx: &mut Tx<'_>, mut leaving: Vec<&'a Leaving>) -> Resul
 
 /// Records that an employee left and ends their sessions; returns the row of the log, which is written later.
 pub(super) fn leave_one(tx: &mut Tx<'_>, leaving: &Leaving) -> Result<(LeftOutcome, Option<LogEntry>)> {
-    let Leaving { employee, why, asked_at, deny_until, entry } = leaving;
+    let Leaving { employee, why, asked_at, left_at, deny_until, entry } = leaving;
     let Some(ListedPerson { person, .. }) = find(tx, employee)? else { return Ok((LeftOutcome::Unknown, None)) };
     let last = is_last_administrator(tx, &person)?;
-    let (corp, id, said_at) = (employee.corp(), employee.id(), leaving.said_at());
+    let (corp, id, said_at) = (employee.corp(), employee.id(), *left_at);
     let not_after = asked_at.unwrap_or(Timestamp::from_millis(i64::MAX));
     // A sign-in that is under way has locked this row, or waits for it: no session begins unseen.
     let text = "UPDATE employee SET left_at = $3, left_why = $4

@@ -226,7 +226,7 @@ pub(crate) fn new_session(
 pub(crate) fn leaving(employee: &EmployeeKey, why: LeftReason, now: i64) -> Leaving {
     let (event, about) = (AuditEvent::EmployeeLeft, employee.clone());
     let entry = LogEntry { event, about, at: at(now), ..entry() };
-    Leaving { employee: employee.clone(), why, asked_at: None, deny_until: at(DAY), entry }
+    Leaving { employee: employee.clone(), why, asked_at: None, left_at: at(now), deny_until: at(DAY), entry }
 }
 
 /// A unique row for the log.

@@ -1,7 +1,9 @@
 //! An event of the platform counts once, and a leaver is locked out with it.
 
 use deskpass_core::{IdentifiedPerson, LeftReason, LoginMethod};
-use deskpass_store::{AuditEvent, BeginOutcome, ClaimedEvent, LogEntry, Precondition, ReceivedEvent, Store};
+use deskpass_store::{
+    AuditEvent, BeginOutcome, ClaimedEvent, LogEntry, PendingEvent, Precondition, ReceivedEvent, Store,
+};
 use tokio::task::JoinSet;
 
 use crate::agents::fixture::{DAY, Fixture, SKEW, agent01, at, digest, entry, leaving, new_session, on_every_store};
@@ -9,7 +11,8 @@ use crate::people::scene::{details, key, stored};
 
 fn event(name: &str) -> ReceivedEvent {
     let change = format!("{{\"event\":\"{name}\"}}");
-    ReceivedEvent { digest: digest(name), change, is_urgent: false, is_immediate: false, leaver: None, leaving: None }
+    let (digest, happened_at) = (digest(name), at(1_500));
+    ReceivedEvent { digest, change, happened_at, is_urgent: false, is_immediate: false, leaver: None, leaving: None }
 }
 
 /// An event that says that `agent01` left.
@@ -93,7 +96,9 @@ on_every_store! {
         assert_eq!((claimed.len(), claimed[0].digest, claimed[1].digest), (3, digest("removed"), digest("left")));
         assert_eq!(store.claim_events(at(3_000), at(9_000), 2).await.unwrap().len(), 1);
         let pending = async || store.pending_immediate_events(10).await.unwrap();
-        assert_eq!(pending().await, [claimed[0].change.clone()], "also one that a node is at");
+        let ClaimedEvent { change, received_at, happened_at, .. } = claimed[0].clone();
+        assert_eq!(pending().await, [PendingEvent { change, received_at, happened_at }], "also one that a node is at");
+        assert_eq!((received_at, happened_at), (at(2_002), at(1_500)));
         store.finish_event(digest("removed")).await.unwrap();
         assert!(pending().await.is_empty());
     }
@@ -172,7 +177,7 @@ on_every_store! {
         receive(store, vec![event("a")]).await;
         let claimed = |name: &str, received_at, tries| {
             let ReceivedEvent { digest, change, .. } = event(name);
-            ClaimedEvent { digest, change, received_at: at(received_at), tries }
+            ClaimedEvent { digest, change, received_at: at(received_at), tries, happened_at: at(1_500) }
         };
         // Due at once by the clock of every node: that of the node that received it may be ahead.
         assert!(store.claim_events(at(1_999 - SKEW), at(9_000), 10).await.unwrap().is_empty());

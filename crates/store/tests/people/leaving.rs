@@ -85,7 +85,11 @@ on_every_store! {
 on_every_store! {
     async fn an_old_answer_of_the_platform_changes_nothing(fixture: &Fixture) {
         let store = fixture.store();
-        let asked = |asked_at| Leaving { asked_at: Some(at(asked_at)), ..leaving(&agent01(), LeftReason::Left, 9_000) };
+        let asked = |asked_at| Leaving {
+            asked_at: Some(at(asked_at)),
+            left_at: at(asked_at),
+            ..leaving(&agent01(), LeftReason::Left, 9_000)
+        };
         let returns = async |asked_at| store.mark_returned(agent01(), at(asked_at), entry()).await.unwrap();
         store.mark_left(leaving(&agent01(), LeftReason::Left, 5_000)).await.unwrap();
         assert!(!returns(4_999).await, "a list that was read before the event");

@@ -2,11 +2,11 @@
 
 use deskpass_core::{Email, EmailSource, EmployeeKey, IdentifiedPerson, LeftReason, Role, Roles};
 use deskpass_store::{
-    AuditEvent, ChangeAuthor, EndReason, Leaving, LogEntry, PendingDevice, ReceivedEvent, Renaming, SessionLookup,
-    Store,
+    AuditEvent, ChangeAuthor, EndReason, Leaving, LogEntry, NoticeSubject, PendingDevice, ReceivedEvent, RenameOutcome,
+    RenameStage, Renaming, SessionLookup, Store,
 };
 
-use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, leaving, on_every_store};
+use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, leaving, notice, on_every_store};
 use crate::lists::scene::{bulk, sign_in};
 use crate::oidc::scene::{deliver, sid, signed_in};
 use crate::people::scene::{details, key, stored};
@@ -29,7 +29,12 @@ fn identified(id: &str) -> IdentifiedPerson {
 }
 
 async fn rename(store: &Store, from: &EmployeeKey, to: &str) -> bool {
-    store.rename_person(renaming(from, to)).await.unwrap()
+    store.rename_person(renaming(from, to)).await.unwrap() == RenameOutcome::Moved
+}
+
+/// As if the person with an identifier had signed in for the first time after the event.
+async fn signed_in_early(fixture: &Fixture, id: &str) {
+    bulk(fixture, &format!("UPDATE employee SET created_at = 100000 WHERE employee_key = '{id}'"), 0).await;
 }
 
 /// The platform was asked at 3 s, and said that the person is active.
@@ -39,11 +44,15 @@ fn renaming(from: &EmployeeKey, to: &str) -> Renaming {
     Renaming {
         from,
         to,
+        happened_at: at(3_000),
+        stage: RenameStage::Waiting,
+        hold_until: at(DAY),
         asked_at: at(3_000),
         is_active: true,
         leaving: None,
         deny_until,
         code_notices: Vec::new(),
+        doubt_notices: Vec::new(),
         entry,
     }
 }
@@ -70,7 +79,7 @@ on_every_store! {
         assert_eq!(store.role_origins(key("agent02")).await.unwrap(), expected);
         assert!(matches!(store.session(&digest("one")).await.unwrap(), SessionLookup::Denied(EndReason::Left)));
         assert_eq!(deliver(store).await, [sid("one", "desk")]);
-        assert!(rename(store, &agent01(), "agent02").await, "it was recorded before");
+        assert!(!rename(store, &agent01(), "agent02").await, "it was recorded before");
         assert_eq!(details(store, "ww", AuditEvent::EmployeeRenamed).await, ["agent01 -> agent02; 1 session(s) ended"]);
         assert!(!rename(store, &key("nobody"), "agent03").await);
         assert!(store.listed_person(key("agent03")).await.unwrap().is_none());
@@ -92,6 +101,7 @@ on_every_store! {
     async fn a_record_that_exists_takes_the_roles_over(fixture: &Fixture) {
         let store = fixture.store();
         fixture.employ("agent02").await;
+        signed_in_early(fixture, "agent02").await;
         assert!(store.grant(BY, agent01(), Role::Security, entry()).await.unwrap());
         bulk(fixture, "UPDATE user_role SET by_hand = 0, by_rule = 1 WHERE employee_key = 'agent02'", 0).await;
         assert!(rename(store, &agent01(), "agent02").await);
@@ -126,7 +136,8 @@ on_every_store! {
         let by_code = store.begin_device_by_code(BY, key("agent02"), pending(), digest("code"), at(4_000));
         assert!(by_code.await.unwrap());
         // Not even after another identifier.
-        assert!(rename(store, &key("agent02"), "agent03").await);
+        let again = Renaming { happened_at: at(4_000), ..renaming(&key("agent02"), "agent03") };
+        assert_eq!(store.rename_person(again).await.unwrap(), RenameOutcome::Moved);
         assert!(store.agent(key("agent03")).await.unwrap().unwrap().code_needed);
     }
 }
@@ -177,14 +188,15 @@ on_every_store! {
         // One who left is locked out at once.
         let gone = Some(Leaving { asked_at: Some(at(3_000)), ..left("newc", 3_000) });
         let renaming_c = Renaming { is_active: false, leaving: gone, ..renaming(&key("c"), "newc") };
-        assert!(store.rename_person(renaming_c).await.unwrap());
+        signed_in_early(fixture, "newc").await;
+        assert_eq!(store.rename_person(renaming_c).await.unwrap(), RenameOutcome::Moved);
         assert_eq!(stored(store, &key("newc")).await.left, Some(LeftReason::Suspended));
         assert!(matches!(store.session(&digest("newc")).await.unwrap(), SessionLookup::Denied(EndReason::Left)));
         // Without an answer nobody comes back, and nobody leaves.
         store.mark_left(left("d", 2_000)).await.unwrap();
         for (old, new, expected) in [("d", "newd", Some(LeftReason::Suspended)), ("f", "newf", None)] {
             let unknown = Renaming { is_active: false, ..renaming(&key(old), new) };
-            assert!(store.rename_person(unknown).await.unwrap());
+            assert_eq!(store.rename_person(unknown).await.unwrap(), RenameOutcome::Moved);
             assert_eq!(stored(store, &key(new)).await.left, expected, "{new}");
         }
     }
@@ -196,6 +208,7 @@ on_every_store! {
         let store = fixture.store();
         let left = |id: &str| ReceivedEvent {
             digest: digest(id),
+            happened_at: at(2_000),
             change: "{}".to_owned(),
             is_urgent: true,
             is_immediate: false,
@@ -205,7 +218,8 @@ on_every_store! {
         store.receive_events(vec![left("newa"), left("newb")], at(2_000)).await.unwrap();
         for (old, new, is_active, expected) in [("a", "newa", false, Some(LeftReason::Left)), ("b", "newb", true, None)] {
             fixture.employ(old).await;
-            assert!(store.rename_person(Renaming { is_active, ..renaming(&key(old), new) }).await.unwrap());
+            let renaming = Renaming { is_active, ..renaming(&key(old), new) };
+            assert_eq!(store.rename_person(renaming).await.unwrap(), RenameOutcome::Moved);
             assert_eq!(stored(store, &key(new)).await.left, expected, "{new}");
         }
     }
@@ -215,6 +229,7 @@ on_every_store! {
     async fn a_role_for_good_has_no_end_and_no_reason(fixture: &Fixture) {
         let store = fixture.store();
         fixture.employ("agent02").await;
+        signed_in_early(fixture, "agent02").await;
         let timed = "UPDATE user_role SET by_hand = 0, until = 9000, reason = 'on call', told_at = 1
             WHERE employee_key = 'agent02'";
         bulk(fixture, timed, 0).await;
@@ -222,5 +237,100 @@ on_every_store! {
         let origins = store.role_origins(key("agent02")).await.unwrap();
         let [user] = &origins[..] else { panic!("{origins:?}") };
         assert_eq!((user.by_hand, user.until, user.reason.as_deref()), (true, None, None));
+    }
+}
+
+/// What a person has, in the tests of two people.
+async fn held(store: &Store, id: &str) -> (Option<LeftReason>, Roles, Option<String>) {
+    let person = stored(store, &key(id)).await;
+    (person.left, person.roles, person.subject)
+}
+
+/// Two people: `a` is a security officer, and `b` an agent who is signed in.
+async fn two_people(fixture: &Fixture) -> [Roles; 2] {
+    let store = fixture.store();
+    for (id, role) in [("a", Role::Security), ("b", Role::Agent)] {
+        fixture.employ(id).await;
+        assert!(store.grant(BY, key(id), role, entry()).await.unwrap());
+        store.subject(key(id), format!("subject of {id}")).await.unwrap();
+    }
+    sign_in(store, "b", &key("b"), 1_000, "192.0.2.1").await;
+    let user = Roles::NONE.with(Role::User);
+    [user.with(Role::Security), user.with(Role::Agent)]
+}
+
+fn at_stage(stage: RenameStage, (from, to): (&str, &str), happened_at: i64) -> Renaming {
+    let doubt_notices = vec![notice(&format!("doubt {from} {to} {happened_at}"), NoticeSubject::IdentifierPassedOn)];
+    // Without the platform's permission to see the status.
+    Renaming { stage, doubt_notices, is_active: false, happened_at: at(happened_at), ..renaming(&key(from), to) }
+}
+
+on_every_store! {
+    async fn two_people_are_never_merged_when_the_holder_is_renamed_as_well(fixture: &Fixture) {
+        let (store, [a, b]) = (fixture.store(), two_people(fixture).await);
+        let rename = async |stage, change, at| store.rename_person(at_stage(stage, change, at)).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(rename(RenameStage::Waiting, ("a", "b"), 2_000).await, RenameOutcome::Waiting);
+            assert_eq!(held(store, "b").await, (Some(LeftReason::Renamed), b, Some("subject of b".to_owned())));
+        }
+        assert!(!fixture.lives("b").await);
+        assert!(!store.mark_returned(key("b"), at(DAY - 1), entry()).await.unwrap(), "a sign-in would be the other's");
+        assert_eq!(rename(RenameStage::Waiting, ("b", "c"), 1_500).await, RenameOutcome::Moved);
+        assert_eq!(rename(RenameStage::Waiting, ("a", "b"), 2_000).await, RenameOutcome::Moved);
+        for _ in 0..2 {
+            assert_eq!(held(store, "b").await, (None, a, Some("subject of a".to_owned())));
+            assert_eq!(held(store, "c").await, (None, b, Some("subject of b".to_owned())));
+            assert_eq!(rename(RenameStage::Over, ("a", "b"), 2_000).await, RenameOutcome::Nothing);
+            assert_eq!(rename(RenameStage::Over, ("b", "c"), 1_500).await, RenameOutcome::Nothing);
+        }
+        assert_eq!(store.pending_notices().await.unwrap(), 0);
+    }
+}
+
+on_every_store! {
+    async fn the_holder_of_an_identifier_that_passed_on_keeps_nothing_once_the_wait_is_over(fixture: &Fixture) {
+        let (store, [a, _]) = (fixture.store(), two_people(fixture).await);
+        let rename = async |stage, change, at| store.rename_person(at_stage(stage, change, at)).await.unwrap();
+        assert_eq!(rename(RenameStage::Waiting, ("a", "b"), 2_000).await, RenameOutcome::Waiting);
+        assert_eq!(rename(RenameStage::Over, ("a", "b"), 2_000).await, RenameOutcome::Moved);
+        assert!(!fixture.lives("b").await);
+        assert_eq!(held(store, "b").await, (None, a, Some("subject of a".to_owned())));
+        assert_eq!(store.pending_notices().await.unwrap(), 1);
+        // Whatever comes later about the former holder, also of an exchange of two identifiers.
+        for (change, happened_at) in [(("b", "c"), 1_500), (("b", "a"), 2_500)] {
+            assert_eq!(rename(RenameStage::Over, change, happened_at).await, RenameOutcome::Nothing, "{change:?}");
+            assert_eq!(held(store, "b").await.1, a, "{change:?}");
+        }
+        assert!(store.listed_person(key("c")).await.unwrap().is_none());
+        assert_eq!(held(store, "a").await, (None, Roles::NONE, None), "the next holder begins anew");
+    }
+}
+
+on_every_store! {
+    async fn what_cannot_be_decided_ends_for_both(fixture: &Fixture) {
+        let (store, _) = (fixture.store(), two_people(fixture).await);
+        sign_in(store, "a", &key("a"), 1_000, "192.0.2.1").await;
+        let rename = async |stage, change, at| store.rename_person(at_stage(stage, change, at)).await.unwrap();
+        assert_eq!(rename(RenameStage::Undecidable, ("b", "a"), 2_000).await, RenameOutcome::Undecided);
+        for id in ["a", "b"] {
+            assert!(!fixture.lives(id).await, "{id}");
+            assert_eq!(held(store, id).await, (None, Roles::NONE, None), "{id}");
+        }
+        assert_eq!(store.pending_notices().await.unwrap(), 1);
+        assert_eq!(rename(RenameStage::Over, ("a", "b"), 2_000).await, RenameOutcome::Nothing);
+    }
+}
+
+on_every_store! {
+    async fn a_record_that_was_added_after_the_event_is_another_persons(fixture: &Fixture) {
+        let (store, [a, _]) = (fixture.store(), two_people(fixture).await);
+        bulk(fixture, "UPDATE employee SET created_at = 200000 WHERE employee_key = 'a'", 0).await;
+        let rename = async |stage, change, at| store.rename_person(at_stage(stage, change, at)).await.unwrap();
+        assert_eq!(rename(RenameStage::Waiting, ("a", "c"), 2_000).await, RenameOutcome::Nothing);
+        assert_eq!(held(store, "a").await, (None, a, Some("subject of a".to_owned())));
+        assert!(store.listed_person(key("c")).await.unwrap().is_none());
+        // One that was added about then may be either's.
+        assert_eq!(rename(RenameStage::Waiting, ("a", "d"), 190_000).await, RenameOutcome::Undecided);
+        assert_eq!(held(store, "a").await.1, Roles::NONE);
     }
 }
