@@ -139,9 +139,12 @@ impl TestApp {
     }
 
     async fn open(settings: Settings, home: TestStorage, clock: Clock) -> Self {
+        Self::open_on(settings, home, clock, "127.0.0.1:0").await
+    }
+
+    async fn open_on(settings: Settings, home: TestStorage, clock: Clock, address: &str) -> Self {
         let given = home.apply_to(settings);
-        let (settings, listener) =
-            listen(given.clone().with_listen_address("127.0.0.1:0".parse().unwrap())).await.unwrap();
+        let (settings, listener) = listen(given.clone().with_listen_address(address.parse().unwrap())).await.unwrap();
         let address = settings.listen.to_string();
         let app = deskpass::App::open_at(settings, clock.clone()).await.unwrap();
         let server = Server::new(app.clone(), listener);
@@ -156,6 +159,14 @@ impl TestApp {
         let Self { clock, app, settings, home, .. } = self;
         drop(app);
         Box::pin(Self::open(settings, home, clock)).await
+    }
+
+    /// Stops the service and opens it again on the same data, at the same address: pages that are open find it again.
+    pub(crate) async fn restart_in_place(mut self) -> Self {
+        self.stop().await;
+        let Self { address, clock, app, settings, home, .. } = self;
+        drop(app);
+        Box::pin(Self::open_on(settings, home, clock, &address)).await
     }
 
     /// Stops the service and opens it again on the same data with other settings.

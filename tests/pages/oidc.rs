@@ -223,6 +223,28 @@ async fn an_older_session_signs_in_again_and_a_late_user_learns_so() {
     is_good(&stranger, "a request of another browser").await;
 }
 
+/// A restart of a single node loses the requests that wait. The page says so at once, instead of offering codes for nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_is_lost_in_a_restart_is_over_at_once() {
+    let (app, _receiver, client) = connected().await;
+    let driver = Driver::shared();
+    let mut waiting = Vec::new();
+    for options in people() {
+        let browser = driver.browser(options).await;
+        send_to_us(&browser, &app, &client.authorization()).await;
+        if options.phone {
+            browser.click("#code summary").await;
+        }
+        browser.wait_for("#welcome[data-state=waiting]").await;
+        waiting.push((browser, localized(&options, "This sign-in is no longer valid", "本次登录已失效")));
+    }
+    let _app = app.restart_in_place().await;
+    for (browser, title) in waiting {
+        browser.wait_until(&format!("document.querySelector('#oidc-title')?.textContent === '{title}'")).await;
+        is_good(&browser, title).await;
+    }
+}
+
 /// Inside the platform's app the page goes to the platform and back by itself: nobody has pressed anything yet.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_inside_the_platform_is_asked_after_the_trip() {

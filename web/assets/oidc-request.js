@@ -71,8 +71,9 @@ class OidcRequest {
     $('oidc-cancel').hidden = false;
   }
 
-  /** Another request is read. */
+  /** Another request is read, or this one is over. */
   close() {
+    this.isClosed = true;
     clearTimeout(this.timer);
     $('oidc-cancel').hidden = true;
     leaveCard();
@@ -82,6 +83,12 @@ class OidcRequest {
     this.close();
     this.ways.stop();
     showGone();
+  }
+
+  /** Its code has ended, perhaps because the service was restarted: then the request may be gone, too, and no code helps. */
+  async endIfGone() {
+    const { code } = await post('/api/auth/oidc/request', { request: this.id });
+    if (!this.isClosed && GONE.includes(code)) this.expire();
   }
 
   /** Asks a user who is signed in already, in this tab or by another program; other users sign in. */
@@ -147,6 +154,7 @@ class OidcRequest {
   }
 
   leaveFor(address) {
+    this.isClosed = true;
     clearTimeout(this.timer);
     tab.drop('other-user');
     goTo(address);

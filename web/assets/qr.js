@@ -26,17 +26,17 @@ let renew = null;
 /**
  * Shows a code for a client and follows it, the one of before a reload if it is still valid, unless `fresh`. `signedIn` gets the
  * token. An expired code is replaced while a user sees the page; `renewed` is called then. With `isRequest` the code is for the
- * request of another program, whose id is given instead of a client.
+ * request of another program, whose id is given instead of a client. `ended` is called when a code has expired or there is none.
  */
-export function showCode(client, { signedIn, renewed = () => {}, fresh = false, quiet = false, isRequest = false }) {
+export function showCode(client, { signedIn, renewed = () => {}, ended = () => {}, fresh = false, quiet = false, isRequest = false }) {
   stopCode();
   // Screen readers need not hear that one code has replaced another.
   become('loading', say(quiet ? 'waiting' : 'loading'));
   const again = () => {
     renewed();
-    showCode(client, { signedIn, renewed, fresh: true, quiet: true, isRequest });
+    showCode(client, { signedIn, renewed, ended, fresh: true, quiet: true, isRequest });
   };
-  const onChange = (update) => show(update, { client, signedIn, again, isRequest });
+  const onChange = (update) => show(update, { client, signedIn, ended, again, isRequest });
   const kept = fresh ? null : keptCode(client);
   shownAt = kept ? 0 : Date.now();
   stops.push(isRequest && !kept ? followRequest(client, onChange) : signInByCode(client, onChange, kept, { match: 'auto' }));
@@ -63,7 +63,7 @@ export function stopCode() {
   renew = null;
 }
 
-function show(update, { client, signedIn, again, isRequest }) {
+function show(update, { client, signedIn, ended, again, isRequest }) {
   const { status } = update;
   if (status === 'waiting') {
     keepCode(client, update);
@@ -78,7 +78,10 @@ function show(update, { client, signedIn, again, isRequest }) {
     stopCode();
     become(status, textFor(update));
     if (status === 'confirmed') signedIn(update.token);
-    else if (!update.reason) renewSoon(status, again);
+    else if (!update.reason) {
+      renewSoon(status, again);
+      ended();
+    }
   }
 }
 

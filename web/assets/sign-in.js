@@ -238,7 +238,13 @@ function welcome(why = {}) {
 
 /** Shows a QR code: after a reload the same one, unless a `fresh` one is wanted. */
 const follow = (fresh = false) =>
-  showCode(purpose, { signedIn, fresh, renewed: () => lookForOutage(purpose, {}, tryAgain), isRequest: Boolean(request) });
+  showCode(purpose, {
+    signedIn,
+    fresh,
+    renewed: () => lookForOutage(purpose, {}, tryAgain),
+    ended: () => oidc && oidc.endIfGone(),
+    isRequest: Boolean(request),
+  });
 
 /** After a failed sign-in through the platform: the same again. */
 const tryAgain = () => goToPlatform($('try-again'), inPlatform ? 'client' : 'web');
