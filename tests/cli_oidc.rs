@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::cli_doctor::DoctorFixture;
 use crate::harness::{Client, Operator, Process, Servers, binary, finished, free_address, until};
@@ -233,6 +235,44 @@ async fn a_client_of_the_settings_file_is_changed_there_alone() {
     file("deskpass.toml", "");
     assert_eq!(operator.succeed(&["reload"]).trim(), "reloaded: oidc.clients");
     until("the client is gone", async || !is_on(&mut Client::connect(&process.address).await).await).await;
+    process.kill();
+}
+
+/// A client that holds its request open over a reload is asked about by the new settings.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_was_held_open_over_a_reload_is_one_of_the_new_settings() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
+    file("wiki.secret", "0123456789-abcdefghijklmnopqrstuvwxyz\n");
+    let other = IN_FILE.replace("wiki\"\nname", "other\"\nname");
+    file("deskpass.toml", &format!("{IN_FILE}{other}"));
+    let process = serve(directory.path());
+    let body =
+        "grant_type=refresh_token&refresh_token=x&client_id=wiki&client_secret=0123456789-abcdefghijklmnopqrstuvwxyz";
+    let mut held = Vec::new();
+    for path in ["/oidc/token", "/oidc/introspect", "/oidc/revoke"] {
+        let mut stream = TcpStream::connect(&process.address).await.unwrap();
+        let length = body.len();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/x-www-form-urlencoded\r\n\
+             content-length: {length}\r\nexpect: 100-continue\r\n\r\n",
+            process.address
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // The service has begun to read the body: it says so.
+        let mut line = [0; 12];
+        stream.read_exact(&mut line).await.unwrap();
+        assert_eq!(&line, b"HTTP/1.1 100", "{path}");
+        held.push((path, stream));
+    }
+    file("deskpass.toml", &other);
+    assert_eq!(Operator::In(directory.path()).succeed(&["reload"]).trim(), "reloaded: oidc.clients");
+    for (path, mut stream) in held {
+        stream.write_all(body.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.contains("HTTP/1.1 401") && answer.contains("invalid_client"), "{path}: {answer}");
+    }
     process.kill();
 }
 

@@ -22,7 +22,7 @@ mod token_cache;
 
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use deskpass_auth::{Auth, Error, KeyVerdict};
 use deskpass_core::{Clock, Digest, Entropy, InvalidId, MAX_CLOCK_SKEW, MachineClock, Networks, Reference};
@@ -95,6 +95,8 @@ pub struct AppInner {
     /// Limits the sockets, per client.
     pub(crate) socket_limiter: ClientLimiter,
     draining: Draining,
+    /// The service with the settings of the next reload, once there was one.
+    successor: OnceLock<App>,
     /// The id of this node, for what it shares with others.
     node: [u8; 32],
     /// Synchronizes the caches of the store with other nodes; stops when the service is dropped.
@@ -268,11 +270,27 @@ impl App {
             held_refusal_limiter: maximum_held_refusals(&settings, &ClientLimiter::default()),
             socket_limiter: maximum_sockets(&settings, &ClientLimiter::default()),
             draining: Draining::new(),
+            successor: OnceLock::new(),
             node,
             cache_sync: cache_sync.map(Arc::new),
             auth,
             settings,
         })))
+    }
+
+    /// The service with the newest settings. A request whose body came slowly asks it: what was withdrawn meanwhile must not count.
+    pub(crate) fn newest(&self) -> Self {
+        let mut newest = self;
+        while let Some(successor) = newest.successor.get() {
+            newest = successor;
+        }
+        newest.clone()
+    }
+
+    /// Records that another service has replaced this one.
+    pub(crate) fn replaced_by(&self, successor: &Self) {
+        // There is one reload at a time, and only the running service is replaced.
+        let _ = self.successor.set(successor.clone());
     }
 
     /// Requires the encryption key that the data was written with: records of another key cannot be verified, so in production

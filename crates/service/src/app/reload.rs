@@ -1,6 +1,6 @@
 //! The same service with other settings.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use deskpass_auth::Auth;
 use deskpass_platform::Messenger;
@@ -46,6 +46,7 @@ impl App {
             held_refusal_limiter: maximum_held_refusals(&settings, &self.held_refusal_limiter),
             socket_limiter: maximum_sockets(&settings, &self.socket_limiter),
             draining: self.draining.clone(),
+            successor: OnceLock::new(),
             node: self.node,
             cache_sync: self.cache_sync.clone(),
             settings,

@@ -105,6 +105,7 @@ pub(crate) async fn login(
     OptionalSession(shown): OptionalSession,
     JsonBody(AgentLoginBody { employee_id, credentials }): JsonBody<AgentLoginBody>,
 ) -> Result<(SetCookie, Reply<AgentEntered>), ApiError> {
+    let app = app.newest();
     let (employee, browser) = (app.auth.resolve_key(None, &employee_id), cookies.digest::<KnownBrowser>());
     trace.set_employee(&employee);
     let (entry, redirect_uri) = (code_entry(&app), redirect::callback_url(&app));

@@ -26,6 +26,7 @@ pub(crate) async fn bind(
     cookies: Cookies,
     JsonBody(input): JsonBody<BindBody>,
 ) -> Result<(SetCookie, Reply<LoginResult>), ApiError> {
+    let app = app.newest();
     let employee = app.auth.resolve_key(input.corp_id.as_ref(), &input.employee_id);
     trace.set_employee(&employee);
     let kept = cookies.get::<BindProof>();

@@ -56,15 +56,15 @@ pub(crate) async fn authorize(
 /// Keeps an authorization request that came as a form, and has the browser continue with a GET: with a POST from another site it
 /// does not send its cookies.
 pub(crate) async fn authorize_of_form(
-    Provider(app): Provider,
+    _: Provider,
     visitor: ClientInfo,
     preferred: Language,
     form: OAuthForm,
 ) -> Result<Response, ApiError> {
-    let parameters = form.all_parameters()?;
-    match keep(&app, &parameters, &visitor).await {
+    let (app, parameters) = (&form.app, form.all_parameters()?);
+    match keep(app, &parameters, &visitor).await {
         Ok(resumed) => Ok(landing::see_other(&resumed)),
-        Err(stopped) => stopped.answer(&PageRequest::new(&app, &parameters, &visitor, preferred, &form.headers)).await,
+        Err(stopped) => stopped.answer(&PageRequest::new(app, &parameters, &visitor, preferred, &form.headers)).await,
     }
 }
 

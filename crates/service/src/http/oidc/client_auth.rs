@@ -11,19 +11,17 @@ use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use percent_encoding::percent_decode_str;
 
-use crate::App;
 use crate::http::error::{ApiError, BadRequest};
 use crate::http::request::OAuthForm;
 
 /// The client that sent a form, authenticated, and its parameters. Nothing else is looked at before.
 pub(super) async fn authenticate(
-    app: &App,
     form: &OAuthForm,
     visitor: &ClientInfo,
 ) -> Result<(ResolvedClient, Parameters), ApiError> {
     let parameters = form.parameters()?;
     let credentials = credentials(&form.headers, &parameters)?;
-    Ok((app.auth.authenticate_client(credentials, visitor.address.decided).await?, parameters))
+    Ok((form.app.auth.authenticate_client(credentials, visitor.address.decided).await?, parameters))
 }
 
 /// A parameter that must be there.

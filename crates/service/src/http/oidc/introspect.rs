@@ -12,12 +12,9 @@ use crate::http::error::ApiError;
 use crate::http::request::OAuthForm;
 
 /// Describes a token of this client. Every other token is inactive.
-pub(crate) async fn introspect(
-    Provider(app): Provider,
-    visitor: ClientInfo,
-    form: OAuthForm,
-) -> Result<Response, ApiError> {
-    let (client, parameters) = authenticate(&app, &form, &visitor).await?;
+pub(crate) async fn introspect(_: Provider, visitor: ClientInfo, form: OAuthForm) -> Result<Response, ApiError> {
+    let app = &form.app;
+    let (client, parameters) = authenticate(&form, &visitor).await?;
     if !client.registration.has_secret() {
         // Anyone who knows the identifier could ask.
         let text = "public clients cannot introspect tokens; use the userinfo endpoint";
@@ -25,7 +22,7 @@ pub(crate) async fn introspect(
     }
     let told = app.auth.introspect_oidc(&client, required(&parameters, "token")?).await?;
     if !told.active {
-        invalid_tokens::count(&app, &client.id, visitor.address.decided).await?;
+        invalid_tokens::count(app, &client.id, visitor.address.decided).await?;
     }
     json(&told)
 }

@@ -37,18 +37,18 @@ pub(crate) async fn logout(
 /// Keeps a logout that came as a form, and has the browser continue with a GET: with a POST from another site it does not send
 /// its cookies. The ID token stays out of the address, which proxies and histories keep.
 pub(crate) async fn logout_of_form(
-    Provider(app): Provider,
+    _: Provider,
     visitor: ClientInfo,
     preferred: Language,
     form: OAuthForm,
 ) -> Result<Response, ApiError> {
-    let parameters = form.all_parameters()?;
+    let (app, parameters) = (&form.app, form.all_parameters()?);
     match app.auth.keep_logout(&parameters, &visitor).await {
         Ok(kept) => {
             let resumed = format!("{}/oidc/logout?{RESUME}={}", app.settings.public_url, kept.expose());
             Ok(landing::see_other(&resumed))
         }
-        Err(error) => stopped(error, &PageRequest::new(&app, &parameters, &visitor, preferred, &form.headers)).await,
+        Err(error) => stopped(error, &PageRequest::new(app, &parameters, &visitor, preferred, &form.headers)).await,
     }
 }
 

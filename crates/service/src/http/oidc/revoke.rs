@@ -8,22 +8,17 @@ use super::client_auth::{authenticate, required};
 use super::cors::AllowedOrigin;
 use super::invalid_tokens;
 use super::provider::Provider;
-use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::OAuthForm;
 
 /// Ends the grant of a token of this client. A token that is not valid, or of another client, changes nothing and is no error.
-pub(crate) async fn revoke(
-    Provider(app): Provider,
-    origin: AllowedOrigin,
-    visitor: ClientInfo,
-    form: OAuthForm,
-) -> Response {
-    origin.apply(revoke_token(&app, &form, &visitor).await)
+pub(crate) async fn revoke(_: Provider, origin: AllowedOrigin, visitor: ClientInfo, form: OAuthForm) -> Response {
+    origin.apply(revoke_token(&form, &visitor).await)
 }
 
-async fn revoke_token(app: &App, form: &OAuthForm, visitor: &ClientInfo) -> Result<Response, ApiError> {
-    let (client, parameters) = authenticate(app, form, visitor).await?;
+async fn revoke_token(form: &OAuthForm, visitor: &ClientInfo) -> Result<Response, ApiError> {
+    let app = &form.app;
+    let (client, parameters) = authenticate(form, visitor).await?;
     if !app.auth.revoke_token(&client, required(&parameters, "token")?).await? {
         invalid_tokens::count(app, &client.id, visitor.address.decided).await?;
     }

@@ -11,7 +11,6 @@ use super::cors::AllowedOrigin;
 use super::invalid_tokens;
 use super::provider::Provider;
 use super::reply::json;
-use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::OAuthForm;
 
@@ -41,17 +40,13 @@ impl From<IssuedTokens> for TokenBody {
 }
 
 /// Exchanges a code or a refresh token.
-pub(crate) async fn token(
-    Provider(app): Provider,
-    origin: AllowedOrigin,
-    visitor: ClientInfo,
-    form: OAuthForm,
-) -> Response {
-    origin.apply(exchange(&app, &form, &visitor).await)
+pub(crate) async fn token(_: Provider, origin: AllowedOrigin, visitor: ClientInfo, form: OAuthForm) -> Response {
+    origin.apply(exchange(&form, &visitor).await)
 }
 
-async fn exchange(app: &App, form: &OAuthForm, visitor: &ClientInfo) -> Result<Response, ApiError> {
-    let (client, parameters) = authenticate(app, form, visitor).await?;
+async fn exchange(form: &OAuthForm, visitor: &ClientInfo) -> Result<Response, ApiError> {
+    let app = &form.app;
+    let (client, parameters) = authenticate(form, visitor).await?;
     let issued = match required(&parameters, "grant_type")? {
         "authorization_code" => {
             let redemption = redemption(&parameters)?;

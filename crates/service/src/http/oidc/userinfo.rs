@@ -62,17 +62,17 @@ pub(crate) fn userinfo_directly(app: &App, request: &DirectRequest<'_>) -> Optio
 
 /// The same for the token in the header or in the form.
 pub(crate) async fn userinfo_of_form(
-    Provider(app): Provider,
+    _: Provider,
     origin: AllowedOrigin,
     visitor: ClientInfo,
     form: OAuthForm,
 ) -> Response {
-    origin.apply(answer_form(&app, &form, visitor.address.decided).await)
+    origin.apply(answer_form(&form, visitor.address.decided).await)
 }
 
-async fn answer_form(app: &App, form: &OAuthForm, address: IpAddr) -> Result<Response, ApiError> {
+async fn answer_form(form: &OAuthForm, address: IpAddr) -> Result<Response, ApiError> {
     let parameters = form.parameters()?;
-    answer(app, access_token(&form.headers, &parameters)?, address).await
+    answer(&form.app, access_token(&form.headers, &parameters)?, address).await
 }
 
 async fn answer(app: &App, token: &str, address: IpAddr) -> Result<Response, ApiError> {

@@ -9,6 +9,7 @@ use deskpass_core::oidc::Parameters;
 use hyper::HeaderMap;
 use url::form_urlencoded;
 
+use crate::App;
 use crate::http::error::{ApiError, BadRequest};
 use crate::http::request::body::form_bytes;
 use crate::http::request::{DescribeInput, RequestContext};
@@ -16,9 +17,11 @@ use crate::http::request::{DescribeInput, RequestContext};
 /// The largest form, in bytes.
 const MAX_FORM_BYTES: usize = 16 * 1024;
 
-/// A form, and the headers beside it. A form that cannot be read is an error for the handler, whose answer needs headers of its own.
+/// A form, the headers beside it, and the service as of when the form was complete: a client may send it slowly, and meanwhile the
+/// settings may have changed. A form that cannot be read is an error for the handler, whose answer needs headers of its own.
 #[derive(Debug)]
 pub(crate) struct OAuthForm {
+    pub(crate) app: App,
     pub(crate) headers: HeaderMap,
     body: Result<Bytes, ApiError>,
 }
@@ -39,7 +42,8 @@ impl FromRequest<RequestContext> for OAuthForm {
     type Rejection = Infallible;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, Infallible> {
         let headers = request.headers().clone();
-        Ok(Self { headers, body: form_bytes(MAX_FORM_BYTES, request, context).await })
+        let body = form_bytes(MAX_FORM_BYTES, request, context).await;
+        Ok(Self { app: context.app.newest(), headers, body })
     }
 }
 
