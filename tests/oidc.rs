@@ -1,5 +1,6 @@
 //! OpenID Connect: the service as a provider for other programs.
 
+mod bounded_rows;
 mod changed_clients;
 mod claims;
 mod conformance;

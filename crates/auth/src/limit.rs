@@ -7,7 +7,38 @@ use deskpass_store::LimitSubject;
 
 use crate::{Auth, Refusal};
 
+/// What writes rows at each request, and so is limited for each session or grant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LimitedWrite {
+    /// A switch of the role.
+    SwitchRole,
+    /// An answer to a request of an OpenID Connect client.
+    ContinueToClient,
+    /// The use of a refresh token.
+    Refresh,
+}
+
+impl LimitedWrite {
+    /// The name, and how many are permitted in a minute.
+    const fn name_and_maximum(self) -> (&'static str, u32) {
+        match self {
+            Self::SwitchRole => ("switch role", 20),
+            Self::ContinueToClient => ("continue to client", 20),
+            Self::Refresh => ("refresh", 30),
+        }
+    }
+}
+
 impl Auth {
+    /// Counts a request that writes rows for this session or grant, and refuses it if there were too many in the last minute.
+    pub(crate) async fn limit_write(&self, write: LimitedWrite, of: &[u8]) -> Result<(), Refusal> {
+        if !self.policy.limits_requests {
+            return Ok(());
+        }
+        let (name, maximum) = write.name_and_maximum();
+        self.limit(Digest::of(&[name.as_bytes(), of]), maximum, Duration::from_mins(1)).await
+    }
+
     /// Counts one use of what `key` names, and refuses it if there were more than so many in the period.
     pub(crate) async fn limit(&self, key: Digest, at_most: u32, period: Duration) -> Result<(), Refusal> {
         let Some(rate) = Rate::new(at_most, period) else { return Ok(()) };

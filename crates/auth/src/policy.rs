@@ -28,6 +28,8 @@ pub struct Policy {
     pub matrix: PermissionMatrix,
     /// How long log rows are kept.
     pub log_retention: Duration,
+    /// Whether requests are rate limited.
+    pub limits_requests: bool,
     /// The maximum number of sockets of an employee on one node.
     pub sockets_per_employee: usize,
     /// The OpenID Connect provider.

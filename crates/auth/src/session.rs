@@ -11,6 +11,7 @@ use deskpass_core::{Access, AskerPreview, ClientInfo, Digest, Half, Role, Roles,
 use deskpass_store::{Actor, AuditEvent, CachedPerson, ChangeAuthor, ChangeError, SessionLookup, SessionWithPerson};
 
 use crate::audit::Attempt;
+use crate::limit::LimitedWrite;
 use crate::people::token_problem;
 use crate::sign_in::parse_held_role;
 use crate::{Auth, Error, Refusal, TokenError};
@@ -180,6 +181,7 @@ impl Auth {
 
     /// Switches the active role to the one called `name`, if it is held. The token and the expiry stay the same.
     pub async fn switch_role(&self, holder: &TokenHolder, name: &str, visitor: &ClientInfo) -> Result<Session, Error> {
+        self.limit_write(LimitedWrite::SwitchRole, holder.digest().bytes()).await?;
         let attempt = Attempt::in_session(holder.session(), AuditEvent::SwitchRoleRefused, visitor);
         self.audit_outcome(attempt, self.switch_role_unaudited(holder, name, visitor).await).await
     }

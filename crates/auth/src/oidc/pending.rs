@@ -8,6 +8,7 @@ use deskpass_store::AuditEvent;
 
 use super::client::ResolvedClient;
 use crate::audit::Attempt;
+use crate::limit::LimitedWrite;
 use crate::{Auth, Error, Refusal, TokenError, TokenHolder};
 
 /// The caller that answers a request, as far as its browser describes it.
@@ -63,6 +64,9 @@ impl Auth {
         caller: &RequestOrigin,
         visitor: &ClientInfo,
     ) -> Result<Continued, Error> {
+        if let Some(holder) = holder {
+            self.limit_write(LimitedWrite::ContinueToClient, holder.digest().bytes()).await?;
+        }
         let refused = AuditEvent::OidcRefused;
         let unnamed = Attempt::unnamed(refused, visitor);
         let attempt = holder.map_or(unnamed, |holder| Attempt::in_session(holder.session(), refused, visitor));
@@ -85,7 +89,10 @@ impl Auth {
         visitor: &ClientInfo,
     ) -> Result<TokenHolder, Error> {
         match pending.session.filter(|_| caller.is_own_page(pending)) {
-            Some(session) => self.authenticate_digest(session, Some(visitor.address.decided)).await,
+            Some(session) => {
+                self.limit_write(LimitedWrite::ContinueToClient, session.bytes()).await?;
+                self.authenticate_digest(session, Some(visitor.address.decided)).await
+            }
             None => Err(Refusal::Token(TokenError::Missing).into()),
         }
     }

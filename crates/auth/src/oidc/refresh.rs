@@ -10,6 +10,7 @@ use super::client::{Admission, ResolvedClient};
 use super::error::{OidcError, invalid_grant};
 use super::id_token::{ACCESS_TOKEN_LIFETIME, IdTokenContent, IssuedTokens};
 use crate::audit::Attempt;
+use crate::limit::LimitedWrite;
 use crate::{Auth, Error, TokenGrant, TokenHolder};
 
 /// How long a used refresh token gives the same answer again: two tabs of a program may use it at once. By the clocks of the nodes: if
@@ -58,6 +59,12 @@ impl Auth {
         let grant = self.store.grant_of_refresh(token.digest()).await?.ok_or_else(invalid_grant)?;
         if grant.client_id != client.id || !self.is_current(&grant) {
             return Err(invalid_grant());
+        }
+        if let Err(limited) = self.limit_write(LimitedWrite::Refresh, grant.id.as_bytes()).await
+            // A used one writes nothing, and gives the same answer again.
+            && self.store.refresh_used_at(token.digest()).await?.is_none()
+        {
+            return Err(Error::from(limited).into());
         }
         let scopes = answered_scopes(scope, grant.scopes.intersection(client.registration.scopes))?;
         let (holder, admission) = self.readmit(&grant, visitor).await?;

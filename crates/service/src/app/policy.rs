@@ -41,6 +41,7 @@ pub(super) fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
             trust_unproven: settings.development.enabled,
         },
         log_retention: settings.audit.retention,
+        limits_requests: settings.limits.enabled,
         sockets_per_employee: settings.sockets.max_per_employee,
         oidc: oidc_policy(settings),
         people: PeoplePolicy {

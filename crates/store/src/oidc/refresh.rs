@@ -7,9 +7,14 @@ use deskpass_core::{Digest, EmployeeKey, Timestamp};
 use super::endings::end_alone;
 use super::record::GrantRecord;
 use super::tokens::{TokenKind, find_grant_of_refresh, insert, used_at};
+use crate::cache::CacheChange;
 use crate::database::{Sql, Tx};
 use crate::locks::lock_session;
 use crate::{LogEntry, Result, Store};
+
+/// How long a used refresh token is recognised at least, and how many are however old they are. A working client uses four an hour.
+const USED_LIFETIME: Duration = Duration::from_hours(1);
+const MAX_USED: i64 = 100;
 
 /// A request to use a refresh token.
 #[derive(Clone, Debug)]
@@ -67,6 +72,7 @@ fn rotate(tx: &mut Tx<'_>, refresh: &RefreshRequest) -> Result<RefreshOutcome> {
         let until = (*now + *access_lifetime).min(grant.expires_at);
         insert(tx, *successor, &grant.id, TokenKind::Refresh, (*now, grant.expires_at))?;
         insert(tx, *access, &grant.id, TokenKind::Access, (*now, until))?;
+        delete_older(tx, &grant, refresh)?;
         return Ok(RefreshOutcome::Rotated(grant, *now));
     }
     let Some(used_at) = used_at(tx, *token)? else { return Ok(RefreshOutcome::Invalid) };
@@ -76,6 +82,26 @@ fn rotate(tx: &mut Tx<'_>, refresh: &RefreshRequest) -> Result<RefreshOutcome> {
     end_alone(tx, "id = $1", &args![&*grant.id], *now, true)?;
     reuse_entry.write(tx)?;
     Ok(RefreshOutcome::Reused(GrantRecord { ended_at: Some(*now), ..grant }))
+}
+
+/// The access tokens that a refresh replaces: not those that came with the used refresh token, which a request may still carry, nor
+/// those that a repetition may still give again.
+const OLDER_ACCESS: &str = "kind = 'access' AND created_at < $2
+    AND created_at < (SELECT t.created_at FROM oidc_token t WHERE t.digest = $3)";
+
+/// Deletes what a grant has outgrown, so that a client which refreshes without end does not fill the table. A late use of a refresh
+/// token must still be recognised, so used ones go only where there are very many, and not soon.
+fn delete_older(tx: &mut Tx<'_>, grant: &GrantRecord, refresh: &RefreshRequest) -> Result<()> {
+    let repeated_from = refresh.now - refresh.repeat_window;
+    let text = format!("SELECT digest FROM oidc_token WHERE grant_id = $1 AND {OLDER_ACCESS}");
+    let older = tx.rows(&text, &args![&*grant.id, repeated_from, refresh.token], |row| row.digest(0))?;
+    for digest in &older {
+        tx.record_change(CacheChange::Session(*digest));
+        tx.execute("DELETE FROM oidc_token WHERE digest = $1", &args![*digest])?;
+    }
+    let text = "DELETE FROM oidc_token WHERE grant_id = $1 AND kind = 'refresh' AND used_at < $2
+        AND $3 < (SELECT count(*) FROM oidc_token t WHERE t.grant_id = $1 AND t.used_at IS NOT NULL)";
+    tx.execute(text, &args![&*grant.id, refresh.now - USED_LIFETIME, MAX_USED]).map(drop)
 }
 
 /// Whether a grant is valid; locks its session and itself until the transaction ends, in the order in which they end. Of several

@@ -41,7 +41,8 @@ pub struct Limits {
     #[setting(default = "20/min")]
     pub replies: Option<Rate>,
     /// Authorization requests of OpenID Connect clients (/oidc/authorize, /oidc/logout and the calls of their pages), from
-    /// one address. Calls of clients themselves, such as /oidc/token, are not limited: wrong secrets and invalid tokens are.
+    /// one address. Calls of clients themselves, such as /oidc/token, are not limited: wrong secrets and invalid tokens are, and
+    /// refreshes of one grant (30/min).
     #[setting(default = "300/min")]
     pub oidc: Option<Rate>,
     /// Questions to phones and their answers together (approvals and verifications, but not their status), from one
