@@ -93,7 +93,7 @@ on_every_store! {
         let claims = browser.http.claims(&token).await;
         let now = app.clock.now().millis() / 1000;
         assert_eq!(claims, json!({
-            "iss": issuer(&app), "aud": client.id, "iat": now, "exp": now + 120, "jti": claims["jti"],
+            "iss": issuer(&app), "aud": client.id, "iat": now, "exp": now + 300, "jti": claims["jti"],
             "events": { "http://schemas.openid.net/event/backchannel-logout": {} },
             "sub": entered["sub"], "sid": entered["sid"],
         }));

@@ -63,12 +63,18 @@ function learning({ backchannel_logout_uri, scopes }) {
   return scopes.includes('offline_access') ? 'oidc_finds_out' : 'oidc_keeps';
 }
 
+/** What came of the last attempt to tell a program. */
+function outcome(status) {
+  const clock = /^refused; its clock is (\d+) s (ahead|behind)$/.exec(status);
+  return clock ? say(`oidc_clock_${clock[2]}`, { seconds: clock[1] }) : say(`oidc_${status}`);
+}
+
 function endings(client) {
   const { pending_logouts: count, last_logout_status: status } = client;
   const pending = count === 1 ? say('oidc_pending_one') : say('oidc_pending', { count });
   return h('div', {}, say(learning(client)),
     count > 0 && h('div', {}, h('span', { class: 'tag warm', 'data-pending': count }, pending)),
-    count > 0 && status && h('small', {}, status));
+    count > 0 && status && h('small', {}, outcome(status)));
 }
 
 function details(view, client) {

@@ -39,6 +39,7 @@ pub use introspection::{IntrospectedToken, TokenDetails};
 pub use keys::SigningKeys;
 pub use logout::LogoutStep;
 pub use logout_sender::LogoutSender;
+pub(crate) use logout_sender::shown_status;
 pub use pending::{Continued, RequestOrigin};
 pub use prompt::{AuthorizationPrompt, Needs};
 pub use signing_key::SigningKey;

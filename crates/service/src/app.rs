@@ -1,6 +1,5 @@
 //! The service that the HTTP layer uses: the flows of `auth`, and the settings and state of this deployment.
 
-mod bounded_resolver;
 pub(crate) mod clock;
 pub(crate) mod current;
 pub(crate) mod disk_space;
@@ -16,6 +15,7 @@ pub(crate) mod readiness;
 mod reload;
 pub(crate) mod reload_status;
 pub(crate) mod reply_backend;
+mod resolver;
 pub(crate) mod storage;
 pub(crate) mod sync_runs;
 mod token_cache;

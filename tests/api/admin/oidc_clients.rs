@@ -262,8 +262,36 @@ on_one_store! {
         let mut admin = Admin::of(&app).await;
         crate::harness::until("a failed attempt", async || {
             let listed = admin.items().await.remove(0);
-            listed["pending_logouts"] == 1 && listed["last_logout_status"].as_str().is_some_and(|status| status.contains("500"))
+            listed["pending_logouts"] == 1 && listed["last_logout_status"] == "refused"
         })
         .await;
+    }
+
+    async fn the_list_says_how_far_the_clock_of_a_program_is_off() {
+        let app = desk().await;
+        let receiver = crate::harness::Receiver::start().await;
+        receiver.answer_with(crate::harness::LogoutAnswer::RefuseAt("Fri, 15 Jan 2027 08:03:20 GMT".to_owned()));
+        let client = app.oidc_client(registration_at(&receiver)).await;
+        let (mut browser, _) = app.oidc_sign_in(&client, "user01").await;
+        let session = browser.token.clone().unwrap();
+        browser.http.logout(&session).await.data();
+        let mut admin = Admin::of(&app).await;
+        crate::harness::until("a refusal", async || !admin.items().await.remove(0)["last_logout_status"].is_null()).await;
+        let status = admin.items().await.remove(0)["last_logout_status"].as_str().unwrap().to_owned();
+        assert!(status.starts_with("refused; its clock is ") && status.ends_with(" s ahead"), "{status}");
+    }
+
+    async fn a_program_cannot_be_told_where_machines_get_their_secrets() {
+        let app = desk().await;
+        let mut admin = Admin::of(&app).await;
+        for host in ["169.254.169.254", "[fe80::1]", "0.0.0.0", "224.0.0.1", "100.100.100.200", "[::ffff:169.254.0.1]"] {
+            let address = format!("http://{host}/out");
+            let body = json!({
+                "name": "mine", "redirect_uris": ["https://rp.example/"], "algorithm": "ES256", "backchannel_logout_uri": address,
+            });
+            let answer = admin.change("POST", PATH, &body).await;
+            assert_eq!(answer.status, 400, "{answer:?}");
+            assert!(answer.body.contains("backchannel_logout_uri"), "{answer:?}");
+        }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum LogoutAnswer {
     Status(u16),
     /// Redirects to this address.
     Redirect(String),
+    /// Refuses, at this time in the form of HTTP.
+    RefuseAt(String),
     /// Does not answer.
     Never,
     /// Sends its answer byte by byte and never ends it.
@@ -133,6 +135,9 @@ async fn serve_connection(
         let text = match answer {
             LogoutAnswer::Status(status) => format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n"),
             LogoutAnswer::Redirect(to) => format!("HTTP/1.1 302 X\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n"),
+            LogoutAnswer::RefuseAt(date) => {
+                format!("HTTP/1.1 400 X\r\ndate: {date}\r\ncontent-length: 0\r\n\r\n")
+            }
             LogoutAnswer::Never => return std::future::pending().await,
             LogoutAnswer::Drip => return drip(stream).await,
             LogoutAnswer::Body(length) => {

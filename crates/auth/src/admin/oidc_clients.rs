@@ -17,6 +17,11 @@ const OLD_SECRET_LIFETIME: Duration = Duration::from_hours(7 * 24);
 /// The longest part of an identifier that comes from the name.
 const MAX_NAME_PART: usize = 24;
 
+/// What administrators may read of logouts that were not delivered.
+fn shown(backlog: LogoutBacklog) -> LogoutBacklog {
+    LogoutBacklog { last_status: shown_status(&backlog.last_status), ..backlog }
+}
+
 /// A client, as administrators see it.
 #[derive(Clone, Debug)]
 pub struct ListedOidcClient {
@@ -87,7 +92,7 @@ impl Administrator<'_> {
         clients.sort_by(|a, b| (!a.from_file, a.created_at, &a.id).cmp(&(!b.from_file, b.created_at, &b.id)));
         let backlogs = self.auth.store.pending_logouts().await?;
         let mut backlogs: HashMap<_, _> =
-            backlogs.into_iter().map(|backlog| (backlog.client_id.clone(), backlog)).collect();
+            backlogs.into_iter().map(|backlog| (backlog.client_id.clone(), shown(backlog))).collect();
         for client in &mut clients {
             client.logouts = backlogs.remove(&client.id);
         }

@@ -19,7 +19,7 @@ use crate::{Auth, AuthEvent, Error, TokenGrant, TokenHolder, TokenOutcome};
 /// The lifetime of an access token.
 pub(super) const ACCESS_TOKEN_LIFETIME: Duration = Duration::from_mins(15);
 /// The lifetime of an ID token.
-const ID_TOKEN_LIFETIME: Duration = Duration::from_mins(5);
+pub(super) const ID_TOKEN_LIFETIME: Duration = Duration::from_mins(5);
 
 /// The tokens that a client gets.
 #[derive(Clone)]

@@ -13,9 +13,10 @@ use deskpass_core::{ClientInfo, LEASE_CLOCK_ERROR, NoEntropy, Timestamp};
 use deskpass_store::{AuditEvent, LogEntry, LogoutNotice};
 use serde_json::{Value, json};
 
+use super::id_token::ID_TOKEN_LIFETIME;
 use super::jwt;
 use super::logout_queue::{ClaimedLogout, LogoutQueues};
-use super::logout_sender::{ATTEMPT_TIMEOUT, LogoutSender, post};
+use super::logout_sender::{ATTEMPT_TIMEOUT, LogoutSender, Undelivered, post};
 use crate::sweep::CLOCK_SET_GRACE;
 use crate::{Auth, AuthEvent, Error, LogoutOutcome};
 
@@ -23,8 +24,8 @@ use crate::{Auth, AuthEvent, Error, LogoutOutcome};
 const LOGOUT_TOKEN_TYPE: &str = "logout+jwt";
 /// The event of a logout token.
 const LOGOUT_EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
-/// The lifetime of a logout token.
-const LOGOUT_TOKEN_LIFETIME: Duration = Duration::from_mins(2);
+/// The lifetime of a logout token: a program whose clock is ahead and which accepts ID tokens must accept it as well.
+const LOGOUT_TOKEN_LIFETIME: Duration = ID_TOKEN_LIFETIME;
 
 /// The number of clients that are looked at in one round.
 const MAX_DUE_CLIENTS: i64 = 1_000;
@@ -117,9 +118,10 @@ impl Auth {
             LogoutTarget::Nowhere => return Ok(self.store.delete_logout(notice.sid, notice.at).await?),
             LogoutTarget::Address(address, algorithm) => {
                 let token = self.logout_token(&notice, algorithm).await?;
-                post(http, &address, &token).await.map_err(|status| (status, retry_pause(notice.tries + 1)))
+                let sent = post(http, &address, &token, self.clock.wall()).await;
+                sent.map_err(|why| (why.to_string(), retry_pause(notice.tries + 1)))
             }
-            LogoutTarget::Unknown => Err(("the client is not known here".to_owned(), UNKNOWN_CLIENT_PAUSE)),
+            LogoutTarget::Unknown => Err((Undelivered::Unreachable.to_string(), UNKNOWN_CLIENT_PAUSE)),
         };
         let is_old = self.clock.now().since(notice.at) > MAX_LOGOUT_AGE && !self.clock.was_set_within(CLOCK_SET_GRACE);
         let client = notice.client_id.clone();
@@ -253,7 +255,7 @@ mod tests {
         let claims =
             logout_claims("https://desk.example.com", &notice, "one", Timestamp::from_millis(1_700_000_000_999));
         let expected = json!({
-            "iss": "https://desk.example.com", "aud": "desk", "iat": 1_700_000_000, "exp": 1_700_000_120, "jti": "one",
+            "iss": "https://desk.example.com", "aud": "desk", "iat": 1_700_000_000, "exp": 1_700_000_300, "jti": "one",
             "events": { "http://schemas.openid.net/event/backchannel-logout": {} }, "sub": "person", "sid": "session",
         });
         assert_eq!(claims, expected);

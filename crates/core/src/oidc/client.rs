@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::client_choice::{ClientKind, PkceRequirement, RoleClaims, SigningAlgorithm, SsoMode};
-use super::redirect_uri::{InvalidRedirectUri, check_origin, check_web_address};
+use super::redirect_uri::{InvalidRedirectUri, check_backchannel_address, check_origin, check_web_address};
 use super::scope::{OidcScope, OidcScopes};
 use crate::{Role, Roles, is_invisible};
 
@@ -151,7 +151,9 @@ impl ClientRegistration {
         check_each("redirect_uris", &self.redirect_uris, check)?;
         check_each("post_logout_redirect_uris", &self.post_logout_redirect_uris, check)?;
         check_each("origins", &self.origins, |origin| check_origin(origin, production))?;
-        check_each("backchannel_logout_uri", &self.backchannel_logout_uri, check)
+        check_each("backchannel_logout_uri", &self.backchannel_logout_uri, |address| {
+            check_backchannel_address(address, production)
+        })
     }
 
     /// Whether the client authenticates with a secret.

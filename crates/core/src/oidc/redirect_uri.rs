@@ -2,6 +2,7 @@
 
 use url::{Host, Url};
 
+use super::backchannel::is_written_for_logouts;
 use super::client_choice::ClientKind;
 
 /// Why an address cannot be registered.
@@ -22,6 +23,9 @@ pub enum InvalidRedirectUri {
     /// Plain HTTP is permitted on the loopback address only.
     #[error("must begin with https://, except on 127.0.0.1, [::1] and localhost")]
     PlainHttp,
+    /// A program cannot be told of a logout there.
+    #[error("must not be a link-local, unspecified, multicast or cloud metadata address")]
+    NoProgram,
     /// An origin has a path.
     #[error("must be an origin: scheme, host and port alone, without a slash at its end")]
     NotAnOrigin,
@@ -56,6 +60,12 @@ pub(super) fn check_web_address(address: &str, production: bool) -> Result<(), I
         "http" => Err(InvalidRedirectUri::PlainHttp),
         _ => Err(InvalidRedirectUri::NotAnAddress),
     }
+}
+
+/// Checks the address at which a program is told of logouts.
+pub(super) fn check_backchannel_address(address: &str, production: bool) -> Result<(), InvalidRedirectUri> {
+    check_web_address(address, production)?;
+    if is_written_for_logouts(address) { Ok(()) } else { Err(InvalidRedirectUri::NoProgram) }
 }
 
 /// Checks an origin that is to be registered. It is compared with what browsers send, byte by byte.

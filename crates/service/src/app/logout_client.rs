@@ -9,7 +9,7 @@ use deskpass_platform::{SettingsError, tls_config};
 use reqwest::Client;
 use reqwest::redirect::Policy;
 
-use super::bounded_resolver::BoundedResolver;
+use super::resolver::Resolver;
 
 /// The maximum number of idle connections to one client.
 const MAX_IDLE_CONNECTIONS: usize = 4;
@@ -30,7 +30,7 @@ pub(crate) fn open() -> Result<LogoutSender, SettingsError> {
         .no_proxy()
         .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
         .pool_idle_timeout(IDLE_TIMEOUT)
-        .dns_resolver(BoundedResolver::system())
+        .dns_resolver(Resolver::for_logouts().map_err(|_| SettingsError::Client)?)
         .build()
         .map_err(|_| SettingsError::Client)?;
     Ok(LogoutSender::new(http))

@@ -23,7 +23,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
 use super::App;
-use super::bounded_resolver::BoundedResolver;
+use super::resolver::Resolver;
 use crate::config::Messages;
 use crate::timestamp::Rfc3339;
 
@@ -160,7 +160,7 @@ impl ReplyBackend {
             .redirect(Policy::none())
             .referer(false)
             .no_proxy()
-            .dns_resolver(BoundedResolver::system())
+            .dns_resolver(Resolver::for_operator().map_err(|_| SettingsError::Client)?)
             .build()
             .map_err(|_| SettingsError::Client)?;
         let mac = Hmac::new_from_slice(secret.expose().as_bytes()).map_err(|_| SettingsError::Client)?;

@@ -129,6 +129,7 @@ fn registration(problem: &InvalidRegistration, language: Language) -> String {
                 InvalidRedirectUri::Fragment => "不得包含片段（#）",
                 InvalidRedirectUri::UserInfo => "不得包含用户名或密码",
                 InvalidRedirectUri::TooLong => "超过 2048 个字符",
+                InvalidRedirectUri::NoProgram => "不得是链路本地、未指定、组播或云元数据地址",
                 InvalidRedirectUri::NotAnOrigin => "必须是来源：只含协议、主机和端口，末尾没有斜杠",
                 InvalidRedirectUri::PlainHttp => "必须以 https:// 开头（127.0.0.1、[::1] 和 localhost 除外）",
             };

@@ -1,0 +1,94 @@
+//! Back-channel logout: at which addresses a program may be told that a session has ended.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use url::{Host, Url};
+
+/// Where clouds answer their machines, with secrets too, outside of the link-local networks.
+const METADATA_V4: [Ipv4Addr; 3] =
+    [Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(192, 0, 0, 192)];
+const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+
+/// Whether a program may be told at this address: it is neither link-local, unspecified, multicast nor broadcast, nor one at which
+/// a cloud answers its machines. Programs in private networks and on this machine may be told.
+#[must_use]
+pub fn may_receive_logouts(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => may_receive_v4(address),
+        IpAddr::V6(address) => match translated(address) {
+            Some(address) => may_receive_v4(address),
+            None => {
+                let is_special = address.is_unspecified() || address.is_unicast_link_local() || address.is_multicast();
+                !is_special && address != METADATA_V6
+            }
+        },
+    }
+}
+
+fn may_receive_v4(address: Ipv4Addr) -> bool {
+    // All of 0.0.0.0/8 means "this network".
+    let is_special = address.octets().starts_with(&[0])
+        || address.is_link_local()
+        || address.is_multicast()
+        || address.is_broadcast();
+    !is_special && !METADATA_V4.contains(&address)
+}
+
+/// The IPv4 address that NAT64 makes of an address (RFC 6052).
+fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [0x64, 0xff9b, 0, 0, 0, 0, high, low] = address.segments() else { return None };
+    let [a, b] = high.to_be_bytes();
+    let [c, d] = low.to_be_bytes();
+    Some(Ipv4Addr::new(a, b, c, d))
+}
+
+/// Whether an address whose host is written as a number may be told. What a name stands for is only known later.
+#[must_use]
+pub fn is_written_for_logouts(address: &str) -> bool {
+    match Url::parse(address).ok().as_ref().and_then(Url::host) {
+        Some(Host::Ipv4(address)) => may_receive_logouts(address.into()),
+        Some(Host::Ipv6(address)) => may_receive_logouts(address.into()),
+        Some(Host::Domain(_)) | None => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_not_told_where_machines_get_their_secrets() {
+        for refused in [
+            "169.254.169.254",
+            "169.254.0.1",
+            "0.0.0.0",
+            "0.1.2.3",
+            "224.0.0.1",
+            "255.255.255.255",
+            "100.100.100.200",
+            "168.63.129.16",
+            "192.0.0.192",
+            "::",
+            "fe80::1",
+            "ff02::1",
+            "fd00:ec2::254",
+            "::ffff:169.254.169.254",
+            "64:ff9b::a9fe:a9fe",
+        ] {
+            let address: IpAddr = refused.parse().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+            assert!(!may_receive_logouts(address), "{refused}");
+        }
+        for told in ["10.1.2.3", "192.168.0.9", "172.16.0.1", "127.0.0.1", "::1", "8.8.8.8", "fd12::1", "2001:db8::1"] {
+            let address: Option<IpAddr> = told.parse().ok();
+            assert!(address.is_some_and(may_receive_logouts), "{told}");
+        }
+    }
+
+    #[test]
+    fn numbers_count_as_browsers_read_them() {
+        for refused in ["http://169.254.169.254/out", "http://0xA9FEA9FE/out", "http://[fe80::1]/out", "http://0/"] {
+            assert!(!is_written_for_logouts(refused), "{refused}");
+        }
+        assert!(is_written_for_logouts("https://wiki.example.com/out"));
+    }
+}
