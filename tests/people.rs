@@ -3,6 +3,7 @@
 mod cluster;
 mod commands;
 mod events;
+mod holders;
 mod leavers;
 mod recheck;
 mod refused_events;

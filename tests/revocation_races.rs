@@ -112,7 +112,7 @@ impl HeldRequest {
 /// Everything that a request could have changed.
 fn state(app: &TestApp) -> Vec<String> {
     let tables = [
-        "employee_key, name, disabled_at, left_at FROM employee",
+        "employee_key, name, disabled_at, left_at, unconfirmed_at FROM employee",
         "employee_key, role_id FROM user_role",
         "employee_key, role_id, disabled_at, password_hash, otp_secret, otp_pending, otp_proven, otp_step, setup_code FROM agent",
         "employee_key, digest FROM recovery_code",

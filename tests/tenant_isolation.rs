@@ -62,7 +62,11 @@ fn belongings(app: &TestApp, corp: &str) -> Vec<String> {
         app.query(&format!("SELECT {columns} FROM {table} WHERE {whose} = '{corp}' ORDER BY {columns}"))
     };
     [
-        of("employee_key, name, department, department_id, disabled_at, left_at", "employee", "corp_id"),
+        of(
+            "employee_key, name, department, department_id, disabled_at, left_at, unconfirmed_at",
+            "employee",
+            "corp_id",
+        ),
         of("employee_key, role_id", "user_role", "corp_id"),
         of("employee_key, role_id, disabled_at, password_hash, otp_secret", "agent", "corp_id"),
         of("digest, employee_key, role_id", "session", "corp_id"),

@@ -17,8 +17,8 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Client, ClusterStore, Device, PRODUCTION, Servers, StoreBackend, TestApp, binary, finished, query, rounds,
-    settings, until, with_settings,
+    Client, ClusterStore, Device, PRODUCTION, Platform, Servers, StoreBackend, TestApp, binary, finished, query,
+    request, rounds, settings, until, with_settings,
 };
 
 const EMBEDDED: &[u8] = include_bytes!("fixtures/0.1.0/deskpass.db.gz");
@@ -107,6 +107,23 @@ on_every_store! {
         assert_eq!(client.verify(&token).await["employee_id"], "agent01");
         let token = sign_in(&mut client, "admin01", password, holdings.text("/devices/admin01/recovery_code")).await;
         assert_eq!(client.verify(&token).await["employee_id"], "admin01");
+    }
+
+    /// The earlier release did not keep who holds an identifier: that is learned, and compared from then on.
+    async fn who_signs_in_through_the_platform_keeps_the_roles_and_is_known_from_then_on() {
+        let (holdings, platform) = (Holdings::read(), Platform::start("desk.example.com").await);
+        let app = TestApp::on_data(platform.settings(&[]), holdings.clock(), load).await;
+        let mut client = app.client().await;
+        let known = || app.query("SELECT employee_key FROM employee WHERE holder IS NOT NULL");
+        assert!(known().is_empty());
+        let token = platform.sign_in(&mut client, "admin01").await;
+        let roles = client.verify(&token).await["roles"].to_string();
+        assert!(roles.contains("admin") && known() == ["admin01"], "{roles}");
+        let other = json!({ "name": "Nora New", "email": "nora.new@example.com" }).to_string();
+        let change = request("PUT", "/sim/people/admin01", &[("content-type", "application/json")], other.as_bytes());
+        assert_eq!(platform.client().await.send(&change).await.status, 200);
+        let token = platform.sign_in(&mut client, "admin01").await;
+        assert_eq!(client.verify(&token).await["roles"], json!(["user"]));
     }
 
     async fn the_audit_log_is_intact_and_its_receipt_still_valid() {

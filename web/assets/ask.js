@@ -9,7 +9,7 @@ import { language, say } from './words.js';
 // The secret is malformed, unknown, used or too old: the page treats all of them alike.
 const OVER = [1002, 1004, 1019];
 const REFUSED = 1003;
-const FINAL_REASONS = ['no_role', 'disabled', 'not_asked', 'phone_needed', 'wrong_number'];
+const FINAL_REASONS = ['no_role', 'disabled', 'holder_unconfirmed', 'not_asked', 'phone_needed', 'wrong_number'];
 /** The words with which the service explains, besides those of a sign-in, why a phone cannot answer. */
 const PHONE_ERRORS = ['not_asked', 'phone_needed', 'question_over', 'wrong_number'];
 let [stopClock, stopGuards] = [() => {}, []];

@@ -116,6 +116,7 @@ export type SignInError =
   | 'invalid_code'
   | 'not_a_member'
   | 'no_role'
+  | 'holder_unconfirmed'
   | 'disabled'
   | 'platform_unavailable'
   | 'internal';

@@ -10,7 +10,7 @@ export { Typewriter } from './typewriter.js';
 
 const POLL_EVERY = 2000;
 /** The words with which the service explains a sign-in at the platform that failed. */
-export const SIGN_IN_ERRORS = ['denied', 'invalid_code', 'not_a_member', 'no_role', 'disabled', 'platform_unavailable', 'internal'];
+export const SIGN_IN_ERRORS = ['denied', 'invalid_code', 'not_a_member', 'no_role', 'disabled', 'holder_unconfirmed', 'platform_unavailable', 'internal'];
 
 /**
  * Requests a QR code and follows it until the user is signed in, or it expires.

@@ -19,6 +19,7 @@ learn({
   reason_left_platform: ['left, or disabled in {platform.en}', '已离职或在{platform.zh}中被禁用'],
   reason_disabled_here: ['disabled here', '已在本系统停用'],
   reason_disabled: ['account disabled', '账号已停用'],
+  reason_holder_unconfirmed: ['another person has the ID, not confirmed', '账号已转给另一人，待确认'],
   reason_no_role: ['has no role', '没有角色'],
   reason_role_not_held: ['does not hold the role', '没有该角色'],
   reason_role_taken_away: ['role revoked', '角色已被收回'],

@@ -4,7 +4,7 @@ import './admin-words.js';
 import { h } from './dom.js';
 import { anyChoice, choice, counter, filters, typed } from './filters.js';
 import { listing, moment, panel } from './listing.js';
-import { called, heldRoles, leftTag, mayChange, namedLink, personActs, ROLES } from './person.js';
+import { called, heldRoles, leftTag, mayChange, namedLink, personActs, ROLES, unconfirmedTag } from './person.js';
 import { language, learn, say, sayOr } from './words.js';
 
 learn({
@@ -78,7 +78,7 @@ const columns = (desk) => [
   { title: say('department'), cell: ({ department }) => department || '–' },
   { title: say('role_held'), cell: (person) => h('div', {},
     person.disabled && h('span', { class: 'tag bad' }, say('is_disabled')),
-    leftTag(person), heldRoles(person)) },
+    leftTag(person), unconfirmedTag(person), heldRoles(person)) },
   { title: say('last_sign_in'), cell: ({ last_login_at, last_login_ip }) =>
     (last_login_at ? h('div', {}, moment(last_login_at), h('small', {}, last_login_ip)) : say('never')) },
 ];

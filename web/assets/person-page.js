@@ -5,7 +5,7 @@ import { fill, h } from './dom.js';
 import { listing, moment, panel, refused } from './listing.js';
 import { entryColumns, entryDetail, readLog } from './log.js';
 import { legend, picture } from './matrix.js';
-import { aboutPerson, heldRoles, leftTag, path, personActs } from './person.js';
+import { aboutPerson, heldRoles, leftTag, path, personActs, unconfirmedTag } from './person.js';
 import { originsPanel } from './role-origins.js';
 import { sessionColumns } from './signed-in.js';
 import { learn, say } from './words.js';
@@ -19,6 +19,15 @@ learn({
   person_left_next: [
     'They cannot sign in until {platform.en} admits them again; then they are admitted at their next sign-in.',
     '在{platform.zh}恢复其账号之前无法登录；恢复后，下次登录时自动解除。',
+  ],
+  person_holder: ['Identity to be confirmed', '身份待确认'],
+  person_holder_limited: [
+    '{platform.en} has another name for this employee ID: {now}, formerly {former}. They sign in with the default role only until they are confirmed. For another person, take away their roles first.',
+    '{platform.zh}中该账号的姓名已变更：现为 {now}，此前为 {former}。在确认之前，仅能以默认角色登录。如为另一人，请先收回其角色。',
+  ],
+  person_holder_refused: [
+    '{platform.en} says that another person has this employee ID: {now}, formerly {former}. They cannot sign in until they are confirmed. For another person, take away their roles first.',
+    '{platform.zh}显示该账号已属于另一人：现为 {now}，此前为 {former}。在确认之前无法登录。如为另一人，请先收回其角色。',
   ],
   person_sessions: ['Sessions', '会话'],
   person_no_sessions: ['Not signed in anywhere.', '目前没有登录会话。'],
@@ -75,7 +84,7 @@ function draw(desk, { place, head, lists }, person, reload) {
 }
 
 function facts(desk, person, reload) {
-  const { corp_id, employee_id, department, disabled, left, last_login_at, last_login_ip } = person;
+  const { corp_id, employee_id, department, disabled, left, unconfirmed_holder: holder, last_login_at, last_login_ip } = person;
   const row = (title, ...value) => h('div', {}, h('dt', {}, title), h('dd', {}, value));
   const last = last_login_at ? [moment(last_login_at), last_login_ip && ` · ${last_login_ip}`] : say('person_never');
   return h('section', { class: 'panel', id: 'person' },
@@ -85,9 +94,14 @@ function facts(desk, person, reload) {
       row(say('person_lead'), department || '–'),
       row(say('role_held'), disabled && h('span', { class: 'tag bad' }, say('person_disabled')), heldRoles(person)),
       left && row(say('person_platform'), leftTag(person), h('small', {}, ` ${say('person_left_next')}`)),
+      holder && row(say('person_holder'), unconfirmedTag(person), h('p', { class: 'hint' }, holderText(holder))),
       row(say('person_last'), last)),
     personActs(desk, person, reload, false));
 }
+
+/** What the platform says about who has the employee ID now. Names are not unique, and must not reverse the text around them. */
+const holderText = ({ refused: isRefused, former_name, name }) =>
+  say(isRefused ? 'person_holder_refused' : 'person_holder_limited', { former: `\u2068${former_name || '?'}\u2069`, now: `\u2068${name || '?'}\u2069` });
 
 function credentials(desk, { corp_id, credentials: { is_agent, has_device, device_proven, device_verified_at, has_password, locked } }) {
   // Where authenticators are unlocked and reset, also those of people who are not agents.

@@ -32,6 +32,14 @@ learn({
   enable_title: ['Enable {name}?', '启用 {name}？'],
   enable_text: ['They can sign in again, with the roles they had.', '该人员可以重新登录，并保留原有角色。'],
   enabled_now: ['{name} can sign in again.', '{name} 可以重新登录了。'],
+  confirm_holder: ['Confirm the person', '确认身份'],
+  confirm_holder_title: ['Confirm {name}?', '确认 {name}？'],
+  confirm_holder_text: [
+    'Ask them in person first. All roles, the password and the authenticator of this employee ID count again, for this person.',
+    '请先当面核实。确认后，该账号原有的角色、密码和身份验证器将对此人重新生效。',
+  ],
+  holder_confirmed: ['{name} is confirmed.', '已确认 {name}。'],
+  holder_unconfirmed: ['to be confirmed', '待确认'],
   end_all_short: ['End all', '全部结束'],
   end_all: ['End all sessions', '结束所有会话'],
   end_everywhere_title: ['End all sessions of {name}?', '结束 {name} 的所有会话？'],
@@ -67,6 +75,10 @@ export function leftTag({ left }) {
   const key = `left_${left}`;
   return left && h('span', { class: 'tag bad left' }, sayOr(key) === key ? left : say(key));
 }
+
+/** A tag where the employee ID seems to be another person's now. */
+export const unconfirmedTag = ({ unconfirmed }) =>
+  unconfirmed && h('span', { class: 'tag bad', 'data-tag': 'unconfirmed' }, say('holder_unconfirmed'));
 
 /** Whether the user may change anything here. */
 export const mayChange = (desk) => desk.me.current_role === 'admin';
@@ -127,6 +139,17 @@ export async function setDisabled(desk, person, disabled) {
   return Boolean(answer);
 }
 
+/** Confirms the person who has an employee ID now; returns whether that was done. */
+export async function confirmHolder(desk, person) {
+  const name = called(person);
+  const answer = await desk.risky({
+    method: 'POST', path: `${path(person)}/confirm`,
+    title: say('confirm_holder_title', { name }), text: say('confirm_holder_text'), action: say('confirm_holder'), danger: true,
+  });
+  if (answer) desk.say(say('holder_confirmed', { name }));
+  return Boolean(answer);
+}
+
 /** Signs an employee out everywhere; returns whether that was done. */
 export async function endAll(desk, person) {
   const name = called(person);
@@ -144,9 +167,10 @@ export async function endAll(desk, person) {
 export function personActs(desk, person, reload, links = true) {
   const button = (act, text, run) =>
     h('button', { class: 'button small', 'data-act': act, onclick: async () => (await run()) && reload() }, text);
-  const { disabled } = person;
+  const { disabled, unconfirmed } = person;
   return h('div', { class: 'row' },
     mayChange(desk) && [
+      unconfirmed && button('confirm', say('confirm_holder'), () => confirmHolder(desk, person)),
       button('roles', say('change_roles'), () => changeRoles(desk, person)),
       button('end-all', say('end_all'), () => endAll(desk, person)),
       button(disabled ? 'enable' : 'disable', say(disabled ? 'enable' : 'disable'), () => setDisabled(desk, person, !disabled)),

@@ -81,6 +81,11 @@ const WORDS = {
   error_no_role_next: ['Ask your administrator for a role, then sign in again.', '请联系管理员分配角色后重新登录。'],
   error_disabled: ['Your account is disabled', '您的账号已停用'],
   error_disabled_next: ['It is disabled here or in {platform.en}. Ask the IT help desk, and give them the reference.', '账号已在本系统或{platform.zh}中停用。请联系 IT 服务台，并告知参考编号。'],
+  error_holder_unconfirmed: ['An administrator must confirm you first', '需由管理员先确认您的身份'],
+  error_holder_unconfirmed_next: [
+    'Your {platform.en} account had another holder before. Ask the IT help desk in person, then sign in again.',
+    '您的{platform.zh}账号此前属于另一人。请当面联系 IT 服务台确认，然后重新登录。',
+  ],
   error_platform_unavailable: ['{platform.en} cannot be reached', '暂时无法连接{platform.zh}'],
   error_platform_unavailable_next: [
     'Your account is fine. Try again in a few minutes.',

@@ -60,6 +60,9 @@ struct StoredExchange {
     identity: Option<Identity>,
     token: Option<TicketedToken>,
     outcome: Option<StoredOutcome>,
+    /// Whether the refusal is that the holder is unconfirmed, for which nodes of the previous version have no word.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    holder_unconfirmed: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -71,6 +74,7 @@ enum StoredOutcome {
 
 impl From<CodeExchange> for StoredExchange {
     fn from(progress: CodeExchange) -> Self {
+        let holder_unconfirmed = matches!(progress.outcome, Some(Err(Error::Refused(Refusal::HolderUnconfirmed))));
         let outcome = progress.outcome.map(|outcome| match outcome {
             Ok(answer) => StoredOutcome::Answered(answer),
             Err(Error::Refused(refusal)) => StoredOutcome::Refused(refusal),
@@ -87,7 +91,7 @@ impl From<CodeExchange> for StoredExchange {
                 | InternalError::UnsealFailed,
             )) => StoredOutcome::Failed { platform: false },
         });
-        Self { since: progress.since, identity: progress.identity, token: progress.token, outcome }
+        Self { since: progress.since, identity: progress.identity, token: progress.token, outcome, holder_unconfirmed }
     }
 }
 
@@ -95,6 +99,7 @@ impl From<StoredExchange> for CodeExchange {
     fn from(stored: StoredExchange) -> Self {
         let outcome = stored.outcome.map(|outcome| match outcome {
             StoredOutcome::Answered(answer) => Ok(answer),
+            StoredOutcome::Refused(_) if stored.holder_unconfirmed => Err(Refusal::HolderUnconfirmed.into()),
             StoredOutcome::Refused(refusal) => Err(refusal.into()),
             StoredOutcome::Failed { platform } => Err(InternalError::OtherNode { platform }.into()),
         });

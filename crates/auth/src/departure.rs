@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn only_a_member_comes_back_and_an_outage_locks_nobody() {
-        let member = Identity::Member { userid: "a".into() };
+        let member = Identity::member("a");
         let effect = |left, status| status_effect(Some(&person("", left)), &member, status);
         let gone = Some(LeftReason::Left);
         for left in [None, gone] {
@@ -159,7 +159,7 @@ mod tests {
     /// Otherwise a sign-in would clear the department, by which the re-check knows that the member was in range.
     #[test]
     fn a_member_who_was_visible_and_is_not_any_more_leaves_at_the_sign_in() {
-        let member = Identity::Member { userid: "a".into() };
+        let member = Identity::member("a");
         let of =
             |department: &str| status_effect(Some(&person(department, None)), &member, Some(MemberStatus::OutOfRange));
         assert_eq!(of("2"), StatusEffect::Leave(LeftReason::OutOfRange));
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_user_without_a_status_is_back_when_the_platform_shows_the_profile() {
-        let member = Identity::Member { userid: "a".into() };
+        let member = Identity::member("a");
         let linked = Identity::Linked { corp_id: "c".into(), userid: "a".into() };
         let unknown = Some(MemberStatus::Unknown);
         for (why, of_member, of_linked) in [

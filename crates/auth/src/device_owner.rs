@@ -14,6 +14,7 @@ impl Auth {
     /// # Errors
     /// When the employee may not have a device, or the store fails.
     pub(crate) async fn device_record(&self, employee: &EmployeeKey, held: Roles) -> Result<Option<Agent>, Error> {
+        self.require_confirmed(employee).await?;
         let record = self.store.agent(employee.clone()).await?;
         let allowed = match &record {
             Some(agent) if !agent.device_only => !agent.disabled,

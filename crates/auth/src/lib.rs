@@ -16,6 +16,7 @@ mod device_owner;
 mod error;
 mod error_code;
 mod hash_queue;
+mod holder;
 mod key_check;
 mod known_browser;
 mod limit;

@@ -39,6 +39,7 @@ impl Auth {
 
     async fn change_password_unaudited(&self, caller: &ActiveUser, change: &PasswordChange) -> Result<usize, Error> {
         let holder = &caller.0;
+        self.require_confirmed(&holder.session().employee).await?;
         let agent = self.enabled_agent(&holder.session().employee).await?.ok_or(Refusal::NotAnAgent)?;
         let (slot, before, counted) = match (&agent.password, &change.old) {
             (Some(_), None) => return Err(Refusal::OldPasswordNeeded.into()),

@@ -20,6 +20,7 @@ use crate::{Auth, Error, LeaverSource, Refusal};
 const PROFILE_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one for a sign-in, and it is taken apart at once")]
 pub(crate) enum PlatformUser {
     /// An employee who can sign in.
     Known(IdentifiedPerson),
@@ -40,6 +41,7 @@ impl Auth {
         let (asked_at, profile) = (self.clock.now(), self.fetch_profile(identity).await);
         let status = profile.as_ref().map(|profile| profile.status);
         let is_believed = self.follow_status(&key, (identity, status), asked_at).await?;
+        let holder = self.holder(Some(identity), profile.as_ref());
         let profile = profile.filter(|_| is_believed).and_then(|profile| usable_profile(identity, profile));
         if *key.corp() != *self.policy.home_corp.as_str() {
             match self.store.link(key.clone()).await? {
@@ -51,7 +53,9 @@ impl Auth {
             }
         }
         let asked_at = Some(asked_at - MAX_NODE_CLOCK_SKEW);
-        Ok(PlatformUser::Known(IdentifiedPerson { asked_at, ..identified_person(key, id.as_str(), profile) }))
+        let who = IdentifiedPerson { asked_at, holder, ..identified_person(key, id.as_str(), profile) };
+        self.require_holder(&who).await?;
+        Ok(PlatformUser::Known(who))
     }
 
     /// Refuses a user whose identifier differs from that of an employee in upper and lower case only: keys do not distinguish them,
@@ -78,7 +82,7 @@ impl Auth {
 
     pub(crate) fn employee_key(&self, identity: &Identity) -> Result<(EmployeeKey, EmployeeId), Error> {
         let (corp, id) = match identity {
-            Identity::Member { userid } => (None, userid),
+            Identity::Member { userid, .. } => (None, userid),
             Identity::Linked { corp_id, userid } => (Some(corp_id), userid),
             Identity::Outsider => return Err(Refusal::NotAMember.into()),
         };
@@ -190,6 +194,7 @@ pub(crate) fn identified_person(key: EmployeeKey, id: &str, profile: Option<Prof
         email: None,
         asked_at: None,
         seen: profile.as_ref().is_some_and(shows_member),
+        holder: None,
     };
     let Some(Profile { name, department, avatar, email, .. }) = profile else { return who };
     (who.name, who.avatar, who.email) = (name, Some(avatar.unwrap_or_default()), email);
@@ -288,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_member_out_of_range_has_no_department() {
-        let member = Identity::Member { userid: "a".into() };
+        let member = Identity::member("a");
         let linked = Identity::Linked { corp_id: "c".into(), userid: "a".into() };
         let of = |identity: &Identity, status| {
             let department = Department::Known { id: "2".into(), name: Some("IT".into()) };

@@ -56,6 +56,16 @@ refusals! {
             zh("{{platform}}显示该成员已离职或已被禁用，请联系{{platform}}管理员"),
             audit("The platform says that the employee has left or is disabled there.", "If that is wrong, enable the member in the platform's console (通讯录)."),
         }
+        /// The platform says that another person has the identifier, which no operator has confirmed yet. The previous version has a word
+        /// that asks the administrator, too.
+        #[serde(rename(serialize = "NoRole", deserialize = "HolderUnconfirmed"))]
+        HolderUnconfirmed {
+            code(1003), reason("holder_unconfirmed"),
+            en("{{platform}} says that another person had this identifier before; an administrator of the help desk must confirm you first"),
+            zh("{{platform}}显示该账号此前属于另一人，需由服务台管理员确认后才能继续"),
+            audit("The platform says that another person has the identifier now. The roles of the record do not count until an operator confirms the person.",
+                "Ask in person. If it is the same person, run `deskpass employee confirm EMPLOYEE`; if it is another one, revoke what they may not have, run `deskpass employee new-person EMPLOYEE`, then confirm."),
+        }
         /// The employee holds no role.
         NoRole {
             code(1003), reason("no_role"),

@@ -92,7 +92,7 @@ impl Auth {
 pub(crate) fn early_end(refusal: &Refusal) -> Option<EarlyEnd> {
     match refusal {
         Refusal::NotAMember | Refusal::UnknownEmployee => Some(EarlyEnd::NotAMember),
-        Refusal::NoRole => Some(EarlyEnd::NoRole),
+        Refusal::NoRole | Refusal::HolderUnconfirmed => Some(EarlyEnd::NoRole),
         Refusal::LeftPlatform => Some(EarlyEnd::Left),
         Refusal::Disabled => Some(EarlyEnd::Disabled),
         Refusal::AddressNotAllowed(_) => Some(EarlyEnd::AddressNotAllowed),

@@ -11,6 +11,7 @@ use deskpass_core::{Access, AskerPreview, ClientInfo, Digest, Half, Role, Roles,
 use deskpass_store::{Actor, AuditEvent, CachedPerson, ChangeAuthor, ChangeError, SessionLookup, SessionWithPerson};
 
 use crate::audit::Attempt;
+use crate::holder::is_withheld;
 use crate::limit::LimitedWrite;
 use crate::people::token_problem;
 use crate::sign_in::parse_held_role;
@@ -192,7 +193,7 @@ impl Auth {
         name: &str,
         visitor: &ClientInfo,
     ) -> Result<Session, Error> {
-        let role = parse_held_role(name, holder.roles)?;
+        let role = parse_held_role(name, holder.roles).map_err(|refusal| unless_withheld(holder, name, refusal))?;
         if !self.store.access_rules().await?.lists.allow(role, visitor.address.decided) {
             return Err(Refusal::AddressNotAllowed(role).into());
         }
@@ -218,6 +219,16 @@ impl Auth {
             // It may have been swept, which happens only to expired sessions.
             SessionLookup::Session(_) | SessionLookup::NotFound => TokenError::Expired,
         }))
+    }
+}
+
+/// The refusal of a role that the holder of the token does not have: it may be in the record, and not count.
+fn unless_withheld(holder: &TokenHolder, name: &str, refusal: Refusal) -> Refusal {
+    let person = holder.person();
+    let role = Role::from_name(name).filter(|_| person.unconfirmed);
+    match role {
+        Some(role) if is_withheld(person.roles, holder.roles, role) => Refusal::HolderUnconfirmed,
+        _ => refusal,
     }
 }
 

@@ -10,6 +10,7 @@ use deskpass_core::{
 };
 use deskpass_store::{AuditEvent, BeginOutcome, NewSession, NoticeSubject, Precondition, SignInNetwork, SignInStep};
 
+use crate::holder::HolderState;
 use crate::people::refusal_of;
 use crate::{Auth, AuthEvent, BindPolicy, Error, Refusal, TokenError};
 
@@ -151,6 +152,7 @@ impl Auth {
             return Err(refusal.into());
         }
         let (roles, default_role) = self.available_roles(&person, request.method, &request.proof).await?;
+        self.require_role_of_holder(&person, roles, request.role)?;
         let role = self.initial_role(roles, request.role, request.visitor).await?;
         let session = self.build_session(&person, role, default_role, request);
         // The transaction checks again that the employee is enabled and the default role applies. Other roles: at every use.
@@ -202,6 +204,9 @@ impl Auth {
         method: LoginMethod,
         proof: &SignInProof,
     ) -> Result<(Roles, Option<DefaultRoleGrant>), Error> {
+        if self.holder_state(person) == HolderState::Refused {
+            return Ok((Roles::NONE, None));
+        }
         let held = person.roles_at(self.clock.now());
         let admitted = |default_role| self.policy.effective_roles(method, proof.vouching(), default_role, held);
         if !admitted(None).is_empty() {
@@ -221,7 +226,8 @@ impl Auth {
             SignInProof::Password { .. } => None,
             SignInProof::None | SignInProof::BindProof(_) => return Ok(None),
         };
-        let by_record = self.store.agent_role(person.key.clone()).await?;
+        // The agent record is the former holder's, as the roles are.
+        let by_record = if person.unconfirmed { None } else { self.store.agent_role(person.key.clone()).await? };
         let usual = usual.map(|role| DefaultRoleGrant { role, by_record: false });
         Ok(by_record.map(|role| DefaultRoleGrant { role, by_record: true }).or(usual))
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::named_enum::named_enum;
-use crate::{Role, Roles, Timestamp};
+use crate::{Holder, Role, Roles, Timestamp};
 
 /// An error: the text is not a valid identifier.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
@@ -233,6 +233,8 @@ pub struct Person {
     pub left: Option<LeftReason>,
     /// Whether the platform has shown the employee's record to the application.
     pub seen: bool,
+    /// Whether the identifier seems to be another person's by now, which no operator has confirmed or denied yet.
+    pub unconfirmed: bool,
     /// The identifier by which OpenID Connect clients know the employee, once a client was told: random, and never reused.
     pub subject: Option<String>,
     /// The email address, if it is known.
@@ -246,10 +248,11 @@ impl Person {
         !self.disabled && self.left.is_none()
     }
 
-    /// The roles held at this time. A role ends at its time, even if nothing takes it back then.
+    /// The roles held at this time. A role ends at its time, even if nothing takes it back then. The roles were given to whoever held
+    /// the identifier then: none counts until an operator has confirmed that it is the same person.
     #[must_use]
     pub fn roles_at(&self, now: Timestamp) -> Roles {
-        self.roles.without_ended(&self.role_ends, now)
+        if self.unconfirmed { Roles::NONE } else { self.roles.without_ended(&self.role_ends, now) }
     }
 
     /// An enabled person of whom nothing but the identifier is known.
@@ -267,6 +270,7 @@ impl Person {
             disabled: false,
             left: None,
             seen: false,
+            unconfirmed: false,
             subject: None,
             email: None,
         }
@@ -300,6 +304,9 @@ pub struct IdentifiedPerson {
     /// Whether the platform showed the user's record to the application. Records written by nodes of the previous version do not say.
     #[serde(default)]
     pub seen: bool,
+    /// Who holds the identifier, as far as the platform said. Records written by nodes of the previous version do not say.
+    #[serde(default)]
+    pub holder: Option<Holder>,
 }
 
 impl IdentifiedPerson {

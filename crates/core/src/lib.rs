@@ -12,6 +12,7 @@ mod encryption_keys;
 mod entropy;
 mod failed_attempts;
 pub mod framing;
+mod holder;
 mod host;
 mod invisible;
 mod limit;
@@ -54,6 +55,7 @@ pub use employee::{
 pub use encryption_keys::{EncryptionKeys, KeyBytes, key_id};
 pub use entropy::{Entropy, NoEntropy};
 pub use failed_attempts::{FailedAttempts, Lockout};
+pub use holder::{Holder, HolderChange};
 pub use host::{Host, HostNames};
 pub use invisible::{is_blank, is_invisible};
 pub use limit::{Debt, Rate};

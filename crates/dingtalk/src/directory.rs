@@ -10,6 +10,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::client::Dingtalk;
+use crate::redeem::union_id;
 use crate::{api, errcode};
 
 /// The topmost department: the corporation itself.
@@ -23,7 +24,7 @@ impl Directory for Dingtalk {
     fn profile<'a>(&'a self, identity: &'a Identity) -> Answer<'a, Profile> {
         Box::pin(async move {
             match identity {
-                Identity::Member { userid } => self.read_profile(userid).await,
+                Identity::Member { userid, .. } => self.read_profile(userid).await,
                 Identity::Linked { .. } | Identity::Outsider => Ok(unknown(MemberStatus::Unknown)),
             }
         })
@@ -149,6 +150,7 @@ fn read_profile(user: &ApiResponse, department: Department) -> Profile {
         avatar: user.text("avatar").and_then(avatar_url),
         // The corporation assigns it; `email` is the user's own to change.
         email: user.any_text("org_email").and_then(email_address),
+        holder_id: union_id(user, "unionid"),
         status: match user.flag("active") {
             Some(true) => MemberStatus::Active,
             Some(false) => MemberStatus::NotActivated,

@@ -19,6 +19,11 @@ impl Messenger for Dingtalk {
         PlatformKind::Dingtalk
     }
 
+    /// A `unionId` is the same for all applications of one developer, which nothing shows: so it counts for this one.
+    fn holder_source(&self) -> String {
+        format!("dingtalk/{}/{}", self.0.corp_id, self.0.client_id)
+    }
+
     fn explain(&self, code: &ErrorCode) -> Explanation {
         errcode::explain(code)
     }

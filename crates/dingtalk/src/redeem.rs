@@ -13,6 +13,8 @@ use crate::client::Dingtalk;
 const TOKEN_HEADER: &str = "x-acs-dingtalk-access-token";
 /// The maximum length of a token of a user, in bytes.
 const MAX_TOKEN_BYTES: usize = 4_096;
+/// The maximum length of the id of a person, in bytes; the platform's are shorter than 32.
+const MAX_UNION_ID_BYTES: usize = 128;
 /// The maximum length of a corporation's identifier in the log, in characters.
 const MAX_CORP_ID_CHARS: usize = 64;
 /// The `contact_type` of members; 1 is that of external contacts.
@@ -41,7 +43,7 @@ impl Dingtalk {
         let call = self.legacy_call(api::USER_INFO, json!({ "code": code })).secret(code);
         let response = self.0.client.request(&call, deadline).await?;
         let user = response.object("result").ok_or(InvalidResponse::MissingField("result"))?;
-        Ok(member(&user)?)
+        Ok(member(&user, union_id(&user, "unionid"))?)
     }
 
     /// A code of the login page, in three calls: the user's token, the user, and the member of the corporation that the user
@@ -82,11 +84,10 @@ impl Dingtalk {
     async fn identify_by_token(&self, token: &str, deadline: Instant) -> Result<Identity, Error> {
         let call = ApiCall::get(api::ME, &self.0.hosts.api, api::ME.name).header(TOKEN_HEADER, token).secret(token);
         let user = self.0.client.request(&call.without_token(), deadline).await?;
-        let union_id = user.text("unionId").filter(|id| is_visible_ascii(id));
-        let union_id = union_id.ok_or(InvalidResponse::MissingField("unionId"))?;
+        let union_id = union_id(&user, "unionId").ok_or(InvalidResponse::MissingField("unionId"))?;
         let found = self.result(api::BY_UNION_ID, json!({ "unionid": union_id }), deadline).await?;
         match found.number("contact_type") {
-            Some(MEMBER) => Ok(member(&found)?),
+            Some(MEMBER) => Ok(member(&found, Some(union_id))?),
             Some(_) => Ok(Identity::Outsider),
             None => Err(InvalidResponse::MissingField("contact_type").into()),
         }
@@ -104,10 +105,15 @@ impl Dingtalk {
     }
 }
 
-fn member(user: &ApiResponse) -> Result<Identity, InvalidResponse> {
+/// The id of the person, which stays the same whatever identifier the corporation gives them.
+pub(crate) fn union_id(user: &ApiResponse, field: &str) -> Option<String> {
+    user.text(field).filter(|id| id.len() <= MAX_UNION_ID_BYTES && is_visible_ascii(id)).map(str::to_owned)
+}
+
+fn member(user: &ApiResponse, union_id: Option<String>) -> Result<Identity, InvalidResponse> {
     let userid = user.text("userid").filter(|userid| EmployeeId::parse(userid).is_ok());
     let userid = userid.ok_or(InvalidResponse::MissingField("userid"))?;
-    Ok(Identity::Member { userid: userid.to_owned() })
+    Ok(Identity::Member { userid: userid.to_owned(), holder_id: union_id })
 }
 
 /// Whether a text can be a code: nothing in it can look like an attack, such as a path, to a firewall in front of the platform.

@@ -21,7 +21,7 @@ impl Directory for Feishu {
     fn profile<'a>(&'a self, identity: &'a Identity) -> Answer<'a, Profile> {
         Box::pin(async move {
             match identity {
-                Identity::Member { userid } => self.fetch_member(userid).await,
+                Identity::Member { userid, .. } => self.fetch_member(userid).await,
                 Identity::Linked { .. } | Identity::Outsider => {
                     Ok(Profile::empty(Department::Unspecified, MemberStatus::Unknown))
                 }

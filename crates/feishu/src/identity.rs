@@ -19,7 +19,12 @@ pub(crate) fn read(response: &ApiResponse, settings: &FeishuSettings) -> Result<
     }
     let kind = settings.user_id.name();
     let userid = profile.text(kind).filter(|id| is_member_id(id)).ok_or(missing(kind))?;
-    Ok(Identity::Member { userid: userid.to_owned() })
+    Ok(Identity::Member { userid: userid.to_owned(), holder_id: open_id(&profile) })
+}
+
+/// The id of the person for this application, which stays the same whatever `user_id` the tenant gives them.
+pub(crate) fn open_id(record: &ApiResponse) -> Option<String> {
+    record.text("open_id").filter(|id| is_member_id(id)).map(str::to_owned)
 }
 
 /// Whether a text can be the identifier of a member.

@@ -4,6 +4,8 @@ use deskpass_core::is_platform_department;
 use deskpass_platform::client::{ApiResponse, avatar_url, email_address, sanitize_name};
 use deskpass_platform::{Department, DirectoryDepartment, InvalidResponse, MemberStatus, Profile};
 
+use crate::identity::open_id;
+
 /// The profile in a member's record; its department has no name.
 pub(crate) fn profile(record: &ApiResponse) -> Profile {
     let picture = record.object("avatar");
@@ -14,6 +16,7 @@ pub(crate) fn profile(record: &ApiResponse) -> Profile {
         avatar: picture.and_then(avatar_url),
         // The corporation assigns it; `email` is the member's own to change.
         email: record.any_text("enterprise_email").and_then(email_address),
+        holder_id: open_id(record),
         status: status(record),
     }
 }

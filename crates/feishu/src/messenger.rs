@@ -12,6 +12,11 @@ impl Messenger for Feishu {
         PlatformKind::Feishu
     }
 
+    /// An `open_id` is another one for each application.
+    fn holder_source(&self) -> String {
+        format!("feishu/{}/{}", self.0.settings.tenant_key, self.0.settings.app_id)
+    }
+
     fn explain(&self, code: &ErrorCode) -> Explanation {
         errcode::explain(code)
     }

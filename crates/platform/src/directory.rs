@@ -14,6 +14,8 @@ pub struct Profile {
     /// The e-mail address that the corporation assigned and the user cannot change, in lower case; empty when the platform reports
     /// that there is none, `None` when it reports nothing.
     pub email: Option<String>,
+    /// The id of the person, which nobody else gets; `None` if the platform has none, or did not say.
+    pub holder_id: Option<String>,
     /// The status of the account.
     pub status: MemberStatus,
 }
@@ -22,7 +24,7 @@ impl Profile {
     /// The profile of a user about whom the platform reports nothing else.
     #[must_use]
     pub const fn empty(department: Department, status: MemberStatus) -> Self {
-        Self { name: None, department, avatar: None, email: None, status }
+        Self { name: None, department, avatar: None, email: None, holder_id: None, status }
     }
 }
 

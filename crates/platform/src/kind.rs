@@ -86,6 +86,16 @@ impl PlatformKind {
         }
     }
 
+    /// Whether the platform has an id for each person which nobody else ever gets, besides the identifier in the corporation, which may
+    /// pass to another person.
+    #[must_use]
+    pub const fn has_holder_ids(self) -> bool {
+        match self {
+            Self::Wecom => false,
+            Self::Dingtalk | Self::Feishu => true,
+        }
+    }
+
     /// Whether `Ann` and `ann` are two users. WeCom compares identifiers without regard to case, and may write the same one in
     /// different ways.
     #[must_use]

@@ -12,6 +12,10 @@ pub trait Messenger: SignIn + Directory + Notify + Inbound + fmt::Debug {
     /// Which platform it is.
     fn kind(&self) -> PlatformKind;
 
+    /// Where the ids of people come from: ids are compared only with those of the same place. Where the platform has none, that of their
+    /// names.
+    fn holder_source(&self) -> String;
+
     /// Explains an error code, with the terms of the platform's console.
     fn explain(&self, code: &ErrorCode) -> Explanation;
 

@@ -92,6 +92,8 @@ pub(crate) enum AdminCommand {
     Oidc(OidcAdminCommand),
     /// Sets the e-mail address of an employee, or removes it.
     SetEmail(EmployeeSelector, Option<String>),
+    /// The person who has the identifier now may have what is recorded for it.
+    ConfirmHolder(EmployeeSelector),
     /// Another person has the identifier now.
     NewPerson(EmployeeSelector),
     /// Grants a role that ends by itself.
@@ -183,6 +185,7 @@ impl AdminCommand {
             Self::Oidc(command) => command.run(app, language).await,
             Self::SetEmail(who, address) => identity::set_email(auth, who, address.as_deref()).await,
             Self::Readmit(who) => leavers::readmit(auth, who).await,
+            Self::ConfirmHolder(who) => identity::confirm_holder(auth, who).await,
             Self::NewPerson(who) => identity::new_person(auth, who).await,
             Self::RemoveLink { identity } => {
                 let removed = auth.operator().remove_link(parse_external_identity(auth, identity)?).await;

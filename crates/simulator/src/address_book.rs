@@ -164,6 +164,10 @@ impl AddressBook {
             after.id = new;
         }
         after.name = update.name.unwrap_or(after.name);
+        after.email = update.email.unwrap_or(after.email);
+        if update.another_person {
+            after.first_id = self.unused_first_id(&after.first_id);
+        }
         if let Some(name) = update.department {
             after.department_id = self.department_named(&name);
             after.department = name;
@@ -178,6 +182,16 @@ impl AddressBook {
             record.clone_from(&after);
         }
         Ok(ChangedPerson { before, after })
+    }
+
+    /// A first identifier that nobody has: those outside the corporation are made of it.
+    fn unused_first_id(&self, former: &str) -> String {
+        let is_used = |first_id: &String| self.people.iter().any(|who| who.first_id == *first_id);
+        let mut first_id = format!("{former}-2");
+        while is_used(&first_id) {
+            first_id.push('2');
+        }
+        first_id
     }
 
     fn check_new_id(&self, before: &Person, new: &str) -> Result<(), String> {

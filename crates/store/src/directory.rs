@@ -3,6 +3,7 @@
 mod administrators;
 mod email;
 mod filter;
+mod holder;
 mod people;
 mod person;
 mod query;
@@ -28,6 +29,8 @@ use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, Store};
 pub use administrators::read_has_administrator;
 pub use email::SetEmailOutcome;
 pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleSelection};
+pub(crate) use holder::move_holder;
+pub use holder::{ConfirmOutcome, HolderAlarm, HolderOutcome, HolderReport, UnconfirmedHolder};
 pub(crate) use people::{MAX_SCANNED_ENTRIES, is_selective};
 pub use people::{PeopleCount, PeoplePage};
 pub use person::ListedPerson;

@@ -74,9 +74,10 @@ pub use database::{
 };
 pub use deny_list::EndReason;
 pub use directory::{
-    DepartmentFilter, DisableOutcome, DueRole, GrantUntilOutcome, ListedPerson, NewEmployee, PageStart, PeopleCount,
-    PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection, RevokeOutcome, RoleOrigin, RuleEvaluation,
-    RuleRolesOutcome, RuleSubject, SetEmailOutcome, SetRolesOutcome, SubjectPage, read_has_administrator,
+    ConfirmOutcome, DepartmentFilter, DisableOutcome, DueRole, GrantUntilOutcome, HolderAlarm, HolderOutcome,
+    HolderReport, ListedPerson, NewEmployee, PageStart, PeopleCount, PeopleFilter, PeopleOrder, PeoplePage,
+    PeopleSelection, RevokeOutcome, RoleOrigin, RuleEvaluation, RuleRolesOutcome, RuleSubject, SetEmailOutcome,
+    SetRolesOutcome, SubjectPage, UnconfirmedHolder, read_has_administrator,
 };
 pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};

@@ -33,10 +33,11 @@ pub(crate) fn lock_enabled_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Resu
 }
 
 /// Whether an employee holds a role at this time; locks the assignment until the transaction ends. A role that was assigned until a
-/// time ends then, even if nothing has taken it back yet.
+/// time ends then, even if nothing has taken it back yet. A holder of the identifier who is not confirmed holds none.
 pub(crate) fn lock_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role, now: Timestamp) -> Result<bool> {
     let text = "UPDATE user_role SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3
-        AND (until IS NULL OR until > $4 OR by_hand = 1 OR by_rule = 1)";
+        AND (until IS NULL OR until > $4 OR by_hand = 1 OR by_rule = 1)
+        AND NOT EXISTS (SELECT 1 FROM employee e WHERE e.corp_id = $1 AND e.employee_key = $2 AND e.unconfirmed_at IS NOT NULL)";
     Ok(tx.execute(text, &args![employee.corp(), employee.id(), role, now])? == 1)
 }
 

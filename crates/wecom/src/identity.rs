@@ -26,7 +26,7 @@ fn member(id: &str) -> Option<Identity> {
     EmployeeId::parse(userid).ok()?;
     let userid = userid.to_owned();
     match corp {
-        None => Some(Identity::Member { userid }),
+        None => Some(Identity::Member { userid, holder_id: None }),
         Some(corp) => CorpId::parse(corp).is_ok().then(|| Identity::Linked { corp_id: corp.to_owned(), userid }),
     }
 }

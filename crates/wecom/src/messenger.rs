@@ -20,6 +20,10 @@ impl Messenger for Wecom {
         PlatformKind::Wecom
     }
 
+    fn holder_source(&self) -> String {
+        format!("wecom/{}", self.corp_id())
+    }
+
     fn explain(&self, code: &ErrorCode) -> Explanation {
         self.0.protocol.explain(code)
     }

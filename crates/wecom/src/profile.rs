@@ -16,7 +16,7 @@ impl Wecom {
     pub(crate) async fn fetch_profile(&self, identity: &Identity) -> Result<Profile, Error> {
         let deadline = self.0.client.deadline();
         match identity {
-            Identity::Member { userid } => match self.fetch_member(userid, deadline).await {
+            Identity::Member { userid, .. } => match self.fetch_member(userid, deadline).await {
                 // The application may not see the member's current department, and the former one is out of date.
                 Err(error) if error.is_refused_as(Meaning::OutOfRange) => {
                     Ok(Profile::empty(Department::None, MemberStatus::OutOfRange))
@@ -92,6 +92,8 @@ pub(crate) fn read(record: &ApiResponse, department: Department) -> Profile {
         avatar: record.text("avatar").and_then(avatar_url),
         // The corporation assigns it; `email` is the member's own to change.
         email: record.any_text("biz_mail").and_then(email_address),
+        // The platform has none: an identifier is all that a corporation's application gets.
+        holder_id: None,
         status: status(record.number("status")),
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use deskpass_core::{Email, EmailSource, EmployeeKey, Person, Role, Roles, Timestamp};
 use deskpass_store::{
-    AuditEvent, DisableOutcome, GrantUntilOutcome, ListedPerson, NewEmployee, RevokeOutcome, RoleOrigin,
-    SetEmailOutcome, SetRolesOutcome,
+    AuditEvent, ConfirmOutcome, DisableOutcome, GrantUntilOutcome, ListedPerson, NewEmployee, RevokeOutcome,
+    RoleOrigin, SetEmailOutcome, SetRolesOutcome,
 };
 
 use super::Administrator;
@@ -149,6 +149,18 @@ impl Administrator<'_> {
         let deny_until = self.auth.deny_until(entry.at);
         let ended = self.commit(self.auth.store.renew_subject(self.author(), employee, deny_until, entry)).await?;
         Ok(ended.ok_or(Refusal::NoSuchEmployee)?)
+    }
+
+    /// Confirms that the present holder of an identifier may have what the record has, after the platform said that it is another
+    /// person; `false` if there was nothing to confirm.
+    pub async fn confirm_holder(&self, employee: EmployeeKey) -> Result<bool, Error> {
+        self.require_in_scope(&employee)?;
+        let entry = self.entry(AuditEvent::HolderConfirmed, &employee, "")?;
+        match self.commit(self.auth.store.confirm_holder(self.author(), employee, entry)).await? {
+            ConfirmOutcome::Confirmed => Ok(true),
+            ConfirmOutcome::NotNeeded => Ok(false),
+            ConfirmOutcome::Unknown => Err(Refusal::NoSuchEmployee.into()),
+        }
     }
 
     /// Refuses to remove the last administrator. For an operator, who is asked to confirm it, that is no refusal and is not logged.

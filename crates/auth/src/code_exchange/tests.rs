@@ -60,7 +60,7 @@ async fn a_second_request_gets_the_outcome_of_the_first() {
 async fn the_exchange_of_a_dead_node_is_claimed_once() {
     let shared = SharedState::in_process();
     let (code, clock) = begun(&shared).await;
-    let identity = Identity::Member { userid: "a".into() };
+    let identity = Identity::member("a");
     store_identity(&shared.codes, code, clock.now(), &identity).await;
     clock.advance(Duration::from_millis(4_999));
     assert!(
@@ -125,7 +125,7 @@ async fn the_answer_of_a_node_considered_dead_still_counts() {
 /// The platform would still accept such a code, and another browser could bring it.
 #[tokio::test]
 async fn a_code_that_was_refused_before_the_platform_was_asked_is_remembered_as_long_as_it_lives() {
-    let identity = Identity::Member { userid: "a".into() };
+    let identity = Identity::member("a");
     for (refusal, known, is_kept) in [
         (Refusal::PhoneNeeded, None, true),
         (Refusal::QuestionOver, None, true),
@@ -211,7 +211,7 @@ fn another_node_refuses_alike_and_knows_temporary_errors() {
 fn identities_are_stored_as_before() {
     let linked = Identity::Linked { corp_id: "ww".into(), userid: "a".into() };
     for (identity, stored) in [
-        (Identity::Member { userid: "a".into() }, r#"{"Member":{"userid":"a"}}"#),
+        (Identity::member("a"), r#"{"Member":{"userid":"a"}}"#),
         (linked, r#"{"Linked":{"corp_id":"ww","userid":"a"}}"#),
         (Identity::Outsider, r#""Outsider""#),
     ] {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, EmployeeId, EmployeeKey, LeftReason, NoEntropy, Timestamp};
+use deskpass_core::{Digest, EmployeeId, EmployeeKey, IdentifiedPerson, LeftReason, NoEntropy, Timestamp};
 use deskpass_platform::{InboundError, InboundEvent, InboundReply, InboundRequest, Meaning, MemberStatus, Profile};
 use deskpass_store::{AuditEvent, ClaimedEvent, Leaving, LeftOutcome, ReceivedEvent};
 use tokio::time::timeout;
@@ -355,7 +355,9 @@ impl Auth {
 
     /// Updates the record of a member. The profile names one department and no tags, so rules may need a synchronisation.
     async fn update_record(&self, key: EmployeeKey, userid: &str, profile: Profile) -> Result<(), Error> {
-        self.update_person(&identified_person(key, userid, Some(profile))).await?;
+        let holder = self.holder(None, Some(&profile));
+        self.follow_holder(&key, holder.as_ref(), LeaverSource::Event).await?;
+        self.update_person(&IdentifiedPerson { holder, ..identified_person(key, userid, Some(profile)) }).await?;
         if self.all_role_rules().await?.is_empty() { Ok(()) } else { self.request_synchronisation().await }
     }
 

@@ -10,7 +10,7 @@ pub(super) use crate::departure::{departure, departure_of, is_back, shows_member
 
 impl Auth {
     /// The log entry of something that the service did by itself.
-    pub(super) fn service_entry(
+    pub(crate) fn service_entry(
         &self,
         event: AuditEvent,
         about: &EmployeeKey,

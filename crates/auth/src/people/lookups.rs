@@ -21,7 +21,7 @@ impl Auth {
             return Err(no_calls_left().into());
         }
         pace.wait().await;
-        Ok(self.platform.profile(&Identity::Member { userid: userid.to_owned() }).await?)
+        Ok(self.platform.profile(&Identity::member(userid)).await?)
     }
 
     /// Takes a lookup from the budget of the day; `false` if none is left.

@@ -220,7 +220,9 @@ impl Auth {
 
     /// Why the employee may not sign in according to the platform's answer.
     async fn departure_now(&self, employee: &EmployeeKey, userid: String) -> Result<Option<LeftReason>, Error> {
-        let profile = self.platform.profile(&Identity::Member { userid }).await?;
+        let profile = self.platform.profile(&Identity::Member { userid, holder_id: None }).await?;
+        let said = self.holder(None, Some(&profile));
+        self.follow_holder(employee, said.as_ref(), LeaverSource::Recheck).await?;
         let Some(person) = self.store.person(employee).await? else { return Ok(None) };
         if shows_member(&profile) && !was_visible(&person) {
             self.store.mark_seen(employee.clone()).await?;

@@ -2,6 +2,7 @@
 
 mod calls;
 mod difference;
+mod holders;
 mod listing;
 mod people;
 mod report;

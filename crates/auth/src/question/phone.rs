@@ -246,6 +246,8 @@ impl Auth {
         let person = self.store.person(employee).await?.ok_or(Refusal::NotAsked)?;
         match refusal_of(&person) {
             Some(refusal) => Err(refusal.into()),
+            // The question was asked of the former holder of the identifier.
+            None if person.unconfirmed => Err(Refusal::HolderUnconfirmed.into()),
             None => Ok(person),
         }
     }

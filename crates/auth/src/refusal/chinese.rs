@@ -20,6 +20,10 @@ const EXPLANATIONS: &[(&str, [&str; 2])] = &[
         "该员工已在本系统停用，或已在{platform}离职；这条旧记录没有区分。",
         "如需启用：`deskpass employee enable EMPLOYEE`；否则请在{platform}管理后台的通讯录中启用该成员。",
     ]),
+    ("holder_unconfirmed", [
+        "{platform}显示该账号现已属于另一人。在运维人员或管理员确认之前，原有角色不生效。",
+        "请当面核实。如为同一人，请运行 `deskpass employee confirm EMPLOYEE`；如为另一人，请先收回其不应拥有的角色，运行 `deskpass employee new-person EMPLOYEE`，再确认。",
+    ]),
     ("no_role", [
         "该员工没有可用于此种登录方式的角色，也没有适用的默认角色。",
         "请运行 `deskpass role grant EMPLOYEE ROLE` 授予角色，或为所有人设置 default_role。",

@@ -15,6 +15,7 @@ pub fn logged_refusal(reason: &str, role: Option<Role>) -> Option<Refusal> {
         // Rows of earlier versions have one word for both kinds of disabled employees.
         "disabled_here" | "disabled" => Refusal::Disabled,
         "left_platform" => Refusal::LeftPlatform,
+        "holder_unconfirmed" => Refusal::HolderUnconfirmed,
         "no_role" => Refusal::NoRole,
         "role_not_held" => Refusal::RoleNotHeld(role.map_or("…", Role::name).to_owned()),
         "role_taken_away" => Refusal::RoleTakenAway(role?),

@@ -25,6 +25,7 @@ fn claim(phone: u8) -> PhoneClaim {
         email: None,
         asked_at: None,
         seen: false,
+        holder: None,
     };
     PhoneClaim { confirm: digest(phone), who, phone: visitor(), opened_by_page: false, shown: false }
 }

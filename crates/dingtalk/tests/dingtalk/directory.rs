@@ -22,7 +22,7 @@ async fn a_profile_takes_one_call_and_the_department_one_an_hour() {
         USER,
         result(&json!({
             "userid": "user01", "name": "Uma\u{202e} User", "avatar": "https://a.example.com/a b.png",
-            "dept_id_list": [4, 2], "active": true, "org_email": "uma@example.com", "email": "uma@home.example",
+            "dept_id_list": [4, 2], "active": true, "org_email": "uma@example.com", "unionid": "union-1", "email": "uma@home.example",
         })),
     );
     platform.always(DEPARTMENT, result(&json!({ "dept_id": 4, "name": "Sales" })));
@@ -31,6 +31,7 @@ async fn a_profile_takes_one_call_and_the_department_one_an_hour() {
         department: Department::Known { id: "4".into(), name: Some("Sales".into()) },
         avatar: Some("https://a.example.com/a%20b.png".into()),
         email: Some("uma@example.com".into()),
+        holder_id: Some("union-1".into()),
         status: MemberStatus::Active,
     };
     for _ in 0..5 {

@@ -130,5 +130,5 @@ pub(crate) async fn by_script(dingtalk: &Dingtalk) -> Result<Identity, Error> {
 }
 
 pub(crate) fn member(userid: &str) -> Identity {
-    Identity::Member { userid: userid.into() }
+    Identity::Member { userid: userid.into(), holder_id: Some("union01".into()) }
 }

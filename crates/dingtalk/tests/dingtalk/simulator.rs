@@ -12,9 +12,14 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::platform::{AGENT, CLIENT, CORP, Platform, SECRET, member, redeem};
+use crate::platform::{AGENT, CLIENT, CORP, Platform, SECRET, redeem};
 
 const CALLBACK: &str = "http://localhost:8080/api/auth/oauth2/callback";
+
+/// A member of the simulated corporation.
+fn member(userid: &str) -> Identity {
+    Identity::Member { userid: userid.into(), holder_id: Some(format!("simUnion-{userid}")) }
+}
 
 /// A simulated platform and its client.
 struct Desk {

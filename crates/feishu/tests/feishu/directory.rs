@@ -43,6 +43,7 @@ async fn a_profile_is_what_the_record_says() {
         department: known("od-1", Some("IT")),
         avatar: Some("https://a.example.com/240".into()),
         email: Some(String::new()),
+        holder_id: Some("ou_1".into()),
         status: MemberStatus::Active,
     };
     for _ in 0..3 {

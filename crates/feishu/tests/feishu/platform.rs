@@ -122,5 +122,5 @@ pub(crate) async fn redeem(feishu: &Feishu, code: &str) -> Result<Identity, Erro
 }
 
 pub(crate) fn member(userid: &str) -> Identity {
-    Identity::Member { userid: userid.into() }
+    Identity::Member { userid: userid.into(), holder_id: Some("ou_1".into()) }
 }

@@ -15,13 +15,17 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::platform::member;
-
 const CALLBACK: &str = "http://localhost:8080/api/auth/oauth2/callback";
 /// The example of RFC 7636.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const TENANT_TOKEN: &str = "open-apis/auth/v3/tenant_access_token/internal";
+
+/// A member of the simulated tenant.
+fn member(userid: &str) -> Identity {
+    let open_id = format!("ou_{}", userid.trim_start_matches("ou_"));
+    Identity::Member { userid: userid.into(), holder_id: Some(open_id) }
+}
 
 /// A simulated platform, and a client of it.
 struct Desk {

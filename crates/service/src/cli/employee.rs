@@ -69,6 +69,13 @@ pub(super) enum EmployeeCommand {
         #[arg(long)]
         remove: bool,
     },
+    /// Confirm that the person who has this identifier now may have everything that is recorded for it.
+    ///
+    /// For an identifier of which the platform says that another person has it: until then its roles do not count, and where the
+    /// platform knows people by an id, nobody signs in with it. Ask in person first. If it is another person, revoke what they may
+    /// not have, and run new-person, before you confirm.
+    #[command(after_help = "Example:\n  deskpass employee confirm zhangsan")]
+    Confirm(EmployeeArgs),
     /// Tell OpenID Connect clients that another person has this identifier now.
     ///
     /// For an identifier of the platform that was freed and given to another person. Their sessions end, the e-mail address is
@@ -141,6 +148,7 @@ impl EmployeeCommand {
             Self::Email { target, address, .. } => {
                 target.run_or_forward(|who| AdminCommand::SetEmail(who, address), INSPECT_COMMAND)
             }
+            Self::Confirm(target) => target.run_or_forward(AdminCommand::ConfirmHolder, INSPECT_COMMAND),
             Self::NewPerson(target) => target.run_or_forward(AdminCommand::NewPerson, INSPECT_COMMAND),
             Self::Add { target, name, department, department_id, roles } => {
                 let add = |who| AdminCommand::Add { who, name, department, department_id, roles };

@@ -55,6 +55,7 @@ impl AdminCommand {
             Self::Oidc(command) => command.words(),
             Self::SetEmail(who, Some(_)) => format!("employee email {} ADDRESS", who.typed()),
             Self::Readmit(who) => format!("employee return {}", who.typed()),
+            Self::ConfirmHolder(who) => format!("employee confirm {}", who.typed()),
             Self::NewPerson(who) => format!("employee new-person {}", who.typed()),
             Self::GrantFor { who, role, seconds, .. } => format!("role grant {} {role} --for {seconds}s", who.typed()),
             Self::Sync(command) => command.words(),

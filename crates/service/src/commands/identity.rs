@@ -58,6 +58,21 @@ pub(super) async fn new_person(auth: &Auth, who: &EmployeeSelector) -> CommandRe
     let name = &who.employee;
     Ok(format!(
         "{name} is another person for connected programs: a new subject at the next sign-in, and no entered e-mail address; \
-         {ended} session(s) ended. Roles, password and authenticator stay: see `deskpass role revoke` and `deskpass agent`"
+         {ended} session(s) ended. Roles, password and authenticator stay: see `deskpass role revoke` and `deskpass agent`; then \
+         `deskpass employee confirm`, if the platform says that it is another person"
     ))
+}
+
+/// Confirms the person who has an identifier now.
+pub(super) async fn confirm_holder(auth: &Auth, who: &EmployeeSelector) -> CommandResult {
+    let key = who.key(auth)?;
+    let holder = auth.store.unconfirmed_holder(key.clone()).await.map_err(describe_error)?;
+    let confirmed = auth.operator().confirm_holder(key).await.map_err(|error| who.explain(error))?;
+    let name = &who.employee;
+    if !confirmed {
+        return Ok(format!("{name} needs no confirmation: the platform says nothing about another person"));
+    }
+    let [former, now] = holder.map_or([None, None], |holder| [holder.former.name, holder.now.name]);
+    let [former, now] = [former, now].map(|name| name.unwrap_or_else(|| "?".to_owned()));
+    Ok(format!("{name} is confirmed ({former} -> {now}): what is recorded for this identifier counts again"))
 }

@@ -52,6 +52,7 @@ fn render(notice: &Notice, zone: &TimeZone) -> String {
         NoticeSubject::ManyLeavers => many_leavers(notice),
         NoticeSubject::SetupCodeNeeded => setup_code_needed(notice),
         NoticeSubject::IdentifierPassedOn => identifier_passed_on(notice),
+        NoticeSubject::HolderUnconfirmed => holder_unconfirmed(notice),
     };
     // The reference distinguishes two notices of the same second, also for the platform, which drops duplicate messages.
     let start = notice.id.len().saturating_sub(Reference::DIGITS);
@@ -220,6 +221,25 @@ fn identifier_passed_on(notice: &Notice) -> [String; 2] {
         ),
         format!(
             "平台将账号 {id} 给了另一名员工（{change}），但未及时告知原持有人的新账号。为避免混淆，相关会话已结束，原持有人的角色、密码和身份验证器已删除。请向双方确认身份，并检查其角色。"
+        ),
+    ]
+}
+
+/// A notice for administrators about an identifier that another person seems to have now.
+fn holder_unconfirmed(notice: &Notice) -> [String; 2] {
+    let Some(NoticeAbout::Holder { employee, former, now }) = &notice.about else {
+        return ["?"; 2].map(str::to_owned);
+    };
+    let [former, now] = [former, now].map(|name| if name.is_empty() { "?" } else { name });
+    [
+        format!(
+            "{employee} seems to be another person now ({former} -> {now}). Their roles do not count until an administrator \
+             confirms them: in the list of people, or with `deskpass employee confirm {employee}`. Ask in person first; take \
+             away what another person may not have."
+        ),
+        format!(
+            "账号 {employee} 似已转给另一人（{former} -> {now}）。在管理员确认之前，其角色不生效：请在人员列表中确认，或运行 \
+             `deskpass employee confirm {employee}`。确认前请当面核实；如确为另一人，请先收回其不应拥有的角色。"
         ),
     ]
 }

@@ -23,9 +23,17 @@ const FAILURE_PAUSE: Duration = Duration::from_secs(2);
 /// Starts the tasks. A failure of one is only logged.
 pub(super) fn spawn(tasks: &mut JoinSet<()>, app: &CurrentApp) {
     tasks.spawn(handle_events(app.clone()).boxed());
+    tasks.spawn(note_holder_source(app.clone()).boxed());
     tasks.spawn(end_roles(app.clone()).boxed());
     tasks.spawn(recheck(app.clone()).boxed());
     tasks.spawn(synchronise(app.clone()).boxed());
+}
+
+/// Records once where the platform's ids of people come from.
+async fn note_holder_source(mut app: CurrentApp) {
+    if let Err(error) = app.refresh().auth.note_holder_source().await {
+        tracing::warn!(%error, "cannot record where the platform's ids of people come from");
+    }
 }
 
 /// Handles events until it is dropped.

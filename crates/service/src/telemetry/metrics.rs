@@ -69,12 +69,13 @@ struct StoreOperations {
 }
 
 /// The reasons why a sign-in through the platform is refused, as the landing address names them.
-const SIGN_IN_ERRORS: [&str; 10] = [
+const SIGN_IN_ERRORS: [&str; 11] = [
     "denied",
     "invalid_code",
     "not_a_member",
     "no_role",
     "disabled",
+    "holder_unconfirmed",
     "not_asked",
     "phone_needed",
     "question_over",

@@ -79,4 +79,8 @@ pub(crate) struct PersonUpdate {
     pub(crate) tags: Option<Vec<String>>,
     /// The new identifier.
     pub(crate) userid: Option<String>,
+    /// The e-mail address that the corporation assigned, or empty.
+    pub(crate) email: Option<String>,
+    /// Whether the identifier passes to another person: those outside the corporation are new ones then.
+    pub(crate) another_person: bool,
 }

@@ -76,6 +76,15 @@ pub enum NoticeAbout {
         /// The former identifier of the new holder, if there is one.
         from: Option<String>,
     },
+    /// An employee's identifier that another person seems to have now.
+    Holder {
+        /// The identifier.
+        employee: String,
+        /// The name of the former holder, or empty.
+        former: String,
+        /// The name of the present one, or empty.
+        now: String,
+    },
 }
 
 impl NoticeAbout {
@@ -129,6 +138,8 @@ named_enum! {
         /// An identifier passed to another person, and what the former holder had could not be told from what is the other's. For
         /// administrators.
         IdentifierPassedOn = "identifier_passed_on",
+        /// An employee's identifier seems to be another person's now. For administrators.
+        HolderUnconfirmed = "holder_unconfirmed",
     }
 }
 

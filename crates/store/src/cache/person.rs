@@ -15,6 +15,7 @@ use super::table::Entry;
 
 /// A person from the store, as the cache keeps them.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a person")]
 pub struct CachedPerson {
     /// The key of the employee. The texts of the person follow it in its tail.
     pub key: EmployeeKey,
@@ -31,6 +32,8 @@ pub struct CachedPerson {
     pub left: Option<LeftReason>,
     /// As [`Person::seen`].
     pub seen: bool,
+    /// As [`Person::unconfirmed`].
+    pub unconfirmed: bool,
     email_source: Option<EmailSource>,
     is_plain: bool,
     /// Whether this record is in the cache. It is removed, or replaced, when the person changes.
@@ -89,6 +92,7 @@ impl CachedPerson {
             disabled: person.disabled,
             left: person.left,
             seen: person.seen,
+            unconfirmed: person.unconfirmed,
             email_source: person.email.as_ref().map(|email| email.source),
             is_plain: [key.corp(), key.id(), tail.as_str()].into_iter().all(is_plain),
             is_current: AtomicBool::new(false),
@@ -113,6 +117,7 @@ impl CachedPerson {
             disabled: self.disabled,
             left: self.left,
             seen: self.seen,
+            unconfirmed: self.unconfirmed,
             subject: self.subject().map(str::to_owned),
             email: self.email_source.map(email),
         }
@@ -160,7 +165,7 @@ impl CachedPerson {
     /// As [`Person::roles_at`].
     #[must_use]
     pub fn roles_at(&self, now: Timestamp) -> Roles {
-        self.roles.without_ended(self.role_ends(), now)
+        if self.unconfirmed { Roles::NONE } else { self.roles.without_ended(self.role_ends(), now) }
     }
 
     /// Whether no text of the person, and not the corporation either, contains a quotation mark, a backslash or a
@@ -182,6 +187,7 @@ impl CachedPerson {
             disabled,
             left,
             seen,
+            unconfirmed,
             email_source,
             is_plain: _,
             is_current: _,
@@ -190,6 +196,7 @@ impl CachedPerson {
             && (*rare == other.rare && *lengths == other.lengths && *id_place == other.id_place)
             && (*roles == other.roles && *email_source == other.email_source)
             && (*disabled == other.disabled && *left == other.left && *seen == other.seen)
+            && *unconfirmed == other.unconfirmed
     }
 
     /// Whether the record is in the cache, and so says what the database does.
@@ -258,13 +265,13 @@ mod tests {
         fn person()(
             texts in prop::array::uniform7("\\PC{0,12}|[\"\\\\\n a-c]{0,4}|[a-c]{254,258}"),
             id in "[a-c]{0,2}",
-            flags in any::<[bool; 5]>(),
+            flags in any::<[bool; 6]>(),
             left in prop::option::of(prop::sample::select(LeftReason::ALL.to_vec())),
             roles in prop::sample::subsequence(Role::ALL.to_vec(), 0..=5),
             until in any::<i64>(),
         ) -> Person {
             let [employee_id, name, department, department_id, avatar, subject, address] = texts;
-            let [disabled, seen, has_email, has_end, has_other_id] = flags;
+            let [disabled, seen, has_email, has_end, has_other_id, unconfirmed] = flags;
             let id = if has_other_id { id } else { employee_id.clone() };
             let ends: Vec<_> = roles.iter().map(|role| (*role, Timestamp::from_millis(until))).collect();
             Person {
@@ -277,6 +284,7 @@ mod tests {
                 disabled,
                 left,
                 seen,
+                unconfirmed,
                 subject: Some(subject).filter(|subject| !subject.is_empty()),
                 email: has_email.then_some(Email { address, source: EmailSource::Operator }),
                 ..Person::new(EmployeeKey::from_parts("ww", &id), &employee_id)

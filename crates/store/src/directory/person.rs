@@ -2,6 +2,7 @@
 
 use deskpass_core::{Email, EmailSource, EmployeeKey, IdentifiedPerson, LeftReason, Person, Role, Timestamp};
 
+use super::holder::text_of;
 use crate::database::{Row, Sql, Tx};
 use crate::{LogEntry, Result};
 
@@ -24,7 +25,7 @@ macro_rules! people_columns {
             $role,
             ", e.last_login_at, e.last_login_ip, e.department_id, e.subject, e.email, e.email_source, e.left_at, e.left_why, ",
             $until,
-            ", e.seen"
+            ", e.seen, e.unconfirmed_at"
         )
     };
 }
@@ -45,7 +46,7 @@ macro_rules! roles_of_person {
 /// The columns of a person, for a statement that joins [`ROLES_OF_PERSON`]. It has one row for each role.
 pub(crate) const PERSON_COLUMNS: &str = columns_with_role!();
 /// The first column after those of [`PERSON_COLUMNS`].
-pub(crate) const NEXT_COLUMN: usize = 18;
+pub(crate) const NEXT_COLUMN: usize = 19;
 /// Joins the roles of `employee e`.
 pub(crate) const ROLES_OF_PERSON: &str = roles_of_person!();
 
@@ -57,14 +58,16 @@ pub(super) const PEOPLE: &str =
 pub(super) const PEOPLE_WITH_ROLES: &str =
     concat!("SELECT ", columns_with_role!(), " FROM employee e ", roles_of_person!());
 
-/// Values that the platform omits stay as they were; an empty text means that there is no value.
+/// Values that the platform omits stay as they were; an empty text means that there is no value. The holder is learned only where none is
+/// known: other changes are compared first.
 const UPSERT_PERSON: &str = "INSERT INTO employee
-    (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id, seen)
-    VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7, COALESCE($8, ''), $9)
+    (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id, seen, holder)
+    VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7, COALESCE($8, ''), $9, $10)
     ON CONFLICT (corp_id, employee_key) DO UPDATE SET name = COALESCE($4, employee.name),
     department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar),
     department_id = COALESCE($8, employee.department_id),
-    seen = CASE WHEN excluded.seen = 1 THEN 1 ELSE employee.seen END";
+    seen = CASE WHEN excluded.seen = 1 THEN 1 ELSE employee.seen END,
+    holder = COALESCE(employee.holder, excluded.holder)";
 
 /// Adds a person without roles, subject and address; `false`, with no change, when the person exists already.
 pub(super) fn insert(tx: &Tx<'_>, person: &Person, at: Timestamp) -> Result<bool> {
@@ -82,8 +85,9 @@ pub(super) fn upsert(tx: &Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Resu
     let (corp, id) = (who.key.corp(), who.key.id());
     let (name, department) = (who.name.as_deref(), who.department.as_deref());
     let (department_id, avatar) = (who.department_id.as_deref(), who.avatar.as_deref());
-    let seen = i64::from(who.seen);
-    let values = args![corp, id, &*who.employee_id, name, department, avatar, at, department_id, seen];
+    let (seen, holder) = (i64::from(who.seen), who.holder.as_ref().map(text_of));
+    let values =
+        args![corp, id, &*who.employee_id, name, department, avatar, at, department_id, seen, holder.as_deref()];
     tx.execute(UPSERT_PERSON, &values).map(drop)
 }
 
@@ -119,7 +123,7 @@ pub(super) const REVOKE_ROLE: &str =
 pub(super) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
     let text = "SELECT 1 FROM user_role r JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
         WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND r.until IS NULL
-        AND e.disabled_at IS NULL AND e.left_at IS NULL LIMIT 1";
+        AND e.disabled_at IS NULL AND e.left_at IS NULL AND e.unconfirmed_at IS NULL LIMIT 1";
     Ok(!tx.exists(text, &args![key.corp(), key.id(), Role::Admin])?)
 }
 
@@ -143,7 +147,7 @@ pub(super) fn holders(
 ) -> Result<Vec<EmployeeKey>> {
     let text = "SELECT r.employee_key FROM user_role r
         JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
-        WHERE r.corp_id = $1 AND r.role_id = $2 AND e.disabled_at IS NULL AND e.left_at IS NULL
+        WHERE r.corp_id = $1 AND r.role_id = $2 AND e.disabled_at IS NULL AND e.left_at IS NULL AND e.unconfirmed_at IS NULL
         AND NOT (r.corp_id = $3 AND r.employee_key = $4)
         ORDER BY r.employee_key LIMIT $5";
     let at_most = i64::try_from(at_most).unwrap_or(i64::MAX);
@@ -170,6 +174,7 @@ pub(crate) fn listed(row: &Row<'_>) -> Result<ListedPerson> {
             disabled: !row.is_null(6)?,
             left: left(row.is_null(14)?, row.maybe_text(15)?),
             seen: row.int(17)? == 1,
+            unconfirmed: !row.is_null(18)?,
             roles: role.into_iter().collect(),
             role_ends: role.zip(until).into_iter().collect(),
             subject: row.maybe_text(11)?,

@@ -151,6 +151,10 @@ events! {
     EmployeeReturned = "employee_returned", ["Active on the platform again", "在平台上恢复有效"];
     /// The platform gave an employee another identifier.
     EmployeeRenamed = "employee_renamed", ["User ID changed", "账号已更改"];
+    /// The platform says that another person has an employee's identifier now.
+    HolderUnconfirmed = "holder_unconfirmed", ["User ID seems to be another person’s now", "账号似已转给另一人，待确认"];
+    /// An administrator confirmed who has an employee's identifier.
+    HolderConfirmed = "holder_confirmed", ["Holder of the user ID confirmed", "确认账号持有人"];
     /// A role that was given until a time ended.
     RoleEnded = "role_ended", ["Temporary role ended", "临时角色到期"];
     /// The rules that give roles were changed.

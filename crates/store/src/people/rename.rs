@@ -8,7 +8,7 @@ use crate::agents::{end_credentials, has_credentials, move_record, require_code}
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
-use crate::directory::{find, lock_out_leaver, upsert};
+use crate::directory::{find, lock_out_leaver, move_holder, upsert};
 use crate::locks::{lock_administration, lock_agent, lock_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{LogEntry, Notice, Result, Store};
@@ -27,7 +27,8 @@ const TAKE_OVER: &str = "UPDATE employee SET
     WHERE corp_id = $1 AND employee_key = $2";
 
 /// Removes what clients know a person by who left and had the identifier before.
-const FORGET_HOLDER: &str = "UPDATE employee SET subject = NULL, email = NULL, email_source = NULL
+const FORGET_HOLDER: &str = "UPDATE employee SET subject = NULL, email = NULL, email_source = NULL,
+    holder = NULL, claimant = NULL, unconfirmed_at = NULL
     WHERE corp_id = $1 AND employee_key = $2";
 
 /// Empties the old record, which stays for the log.
@@ -246,6 +247,7 @@ fn move_person(tx: &mut Tx<'_>, renaming: &Renaming, holder: NewRecord, waits: b
     let ended = end_sessions_of(tx, from, SessionScope::All, (EndReason::Left, *deny_until), entry.at)?;
     move_record(tx, from, &to.key, entry.at)?;
     end_credentials(tx, from)?;
+    move_holder(tx, from, &to.key)?;
     tx.execute(MOVE_LINKS, &args![from_corp, from_id, to_corp, to_id])?;
     tx.execute(COPY_ROLES, &args![from_corp, from_id, to_corp, to_id])?;
     tx.execute("DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2", &args![from_corp, from_id])?;

@@ -20,7 +20,8 @@ pub(super) fn have_changed(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<
 }
 
 const HELD: &str = "SELECT CAST($1 AS BIGINT), role_id FROM user_role WHERE corp_id = $2 AND employee_key = $3
-    AND (by_hand = 1 OR by_rule = 1 OR until IS NULL OR until > $4)";
+    AND (by_hand = 1 OR by_rule = 1 OR until IS NULL OR until > $4)
+    AND NOT EXISTS (SELECT 1 FROM employee e WHERE e.corp_id = $2 AND e.employee_key = $3 AND e.unconfirmed_at IS NOT NULL)";
 
 /// The same for several employees at once; a join for the reason that [`SEEN_LIST`](super::network::SEEN_LIST) is one.
 pub(super) static HELD_LIST: LazyLock<RowList<4>> = LazyLock::new(|| {
@@ -28,7 +29,8 @@ pub(super) static HELD_LIST: LazyLock<RowList<4>> = LazyLock::new(|| {
     RowList::new(LIST_SIZE, columns, |new| {
         format!(
             "SELECT new.place, held.role_id FROM {new} JOIN user_role AS held USING (corp_id, employee_key)
-             WHERE held.by_hand = 1 OR held.by_rule = 1 OR held.until IS NULL OR held.until > new.at"
+             JOIN employee AS holder USING (corp_id, employee_key)
+             WHERE holder.unconfirmed_at IS NULL AND (held.by_hand = 1 OR held.by_rule = 1 OR held.until IS NULL OR held.until > new.at)"
         )
     })
 });

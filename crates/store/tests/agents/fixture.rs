@@ -65,6 +65,7 @@ impl Fixture {
             disabled: false,
             left: None,
             seen: false,
+            unconfirmed: false,
             subject: None,
             email: None,
         };

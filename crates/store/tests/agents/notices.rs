@@ -44,6 +44,7 @@ fn every_about(text: &str) -> [NoticeAbout; 6] {
         NoticeAbout::Caller { asked: text(), asker: text(), wrong_number: true },
         NoticeAbout::Leavers(6),
         NoticeAbout::Renamed { from: text(), to: text() },
+        NoticeAbout::Holder { employee: text(), former: text(), now: text() },
     ]
 }
 

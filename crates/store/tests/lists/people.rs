@@ -22,6 +22,7 @@ pub(crate) fn person(corp: &str, id: &str, name: &str, department: &str, roles: 
         disabled: false,
         left: None,
         seen: false,
+        unconfirmed: false,
         subject: None,
         email: None,
     }
@@ -175,6 +176,7 @@ on_every_store! {
             email: None,
             asked_at: None,
             seen: false,
+            holder: None,
         };
         store.upsert_person(identified(Some("韩梅梅")), at(0)).await.unwrap();
         assert_eq!(found(store, &of("ww", term("梅"))).await, ["mei"]);

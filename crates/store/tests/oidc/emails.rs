@@ -35,6 +35,7 @@ async fn tell(store: &Store, address: Option<&str>) {
         email: address.map(str::to_owned),
         asked_at: None,
         seen: false,
+        holder: None,
     };
     store.upsert_person(who, at(1)).await.unwrap();
 }

@@ -119,6 +119,7 @@ fn newcomer(id: &str) -> IdentifiedPerson {
         email: none,
         asked_at: None,
         seen: false,
+        holder: None,
     }
 }
 

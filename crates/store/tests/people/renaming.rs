@@ -25,6 +25,7 @@ fn identified(id: &str) -> IdentifiedPerson {
         email: Some("other@example.com".to_owned()),
         asked_at: None,
         seen: false,
+        holder: None,
     }
 }
 

@@ -129,7 +129,7 @@ async fn a_user_id_is_a_text_of_the_documented_shape() {
 async fn members_linked_members_and_outsiders_are_distinguished() {
     let platform = Platform::start().await;
     let wecom = platform.client();
-    let member = |id: &str| Identity::Member { userid: id.into() };
+    let member = |id: &str| Identity::member(id);
     let linked = Identity::Linked { corp_id: "wwPartner".into(), userid: "A.b-c_d@e".into() };
     let cases = [
         (json!({ "errcode": 0, "errmsg": "ok", "userid": "user01", "user_ticket": "t" }), member("user01")),

@@ -12,7 +12,7 @@ const USER: &str = "user/get";
 const DEPARTMENT: &str = "department/get";
 
 fn member() -> Identity {
-    Identity::Member { userid: "user01".into() }
+    Identity::member("user01")
 }
 
 fn record(extra: &Value) -> Reply {
@@ -46,7 +46,7 @@ async fn a_members_record_is_completed_by_the_departments_name() {
     let (avatar, email) = (Some("https://a.example.com/ann.png".into()), Some("ann@example.com".into()));
     assert_eq!(
         ann,
-        Profile { name: Some("Ann".into()), department: known("7", "IT"), avatar, email, status: MemberStatus::Active }
+        Profile { name: Some("Ann".into()), avatar, email, ..Profile::empty(known("7", "IT"), MemberStatus::Active) }
     );
     assert_eq!(platform.calls(USER)[0].query[1], ("userid".into(), "user01".into()));
     assert_eq!(platform.calls(DEPARTMENT)[0].query[1], ("id".into(), "7".into()));

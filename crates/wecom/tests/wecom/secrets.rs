@@ -81,7 +81,7 @@ async fn misadventures(platform: &Platform) -> Vec<String> {
             let wecom = platform.hasty_client();
             platform.next(api, [failure]);
             let person = wecom.exchange_code(CODE).await;
-            let fallback = Identity::Member { userid: "user01".into() };
+            let fallback = Identity::member("user01");
             let profile = wecom.profile(person.as_ref().unwrap_or(&fallback)).await;
             let invitation = wecom.invite("user01", INVITATION).await;
             let notice = wecom.send("user01", CODE).await;

@@ -1,8 +1,8 @@
 //! Follows the people of the directory: their records, those who left, and those who came back.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use deskpass_core::{EmployeeKey, IdentifiedPerson, LeftReason, Person, Timestamp};
+use deskpass_core::{EmployeeKey, Holder, IdentifiedPerson, LeftReason, Person, Timestamp};
 use deskpass_platform::{Department, DirectoryDepartment, Profile};
 use deskpass_store::LeftOutcome;
 use tokio::task::JoinSet;
@@ -88,12 +88,15 @@ impl Auth {
             let page = self.store.employees(Some(last), PAGE_SIZE).await?;
             // Employees are sorted by corporation.
             after = page.last().map(|listed| listed.person.key.clone()).filter(|key| key.corp() == home);
+            let mut new_holders =
+                if run.options.dry_run { HashMap::new() } else { self.follow_holders(listing, &page).await? };
             for person in page.into_iter().map(|listed| listed.person).filter(|person| person.key.corp() == home) {
                 done += 1;
                 present += usize::from(person.left.is_none());
                 let left = self.follow_person(listing, &person, &mut lookups, run).await?;
                 if left.is_none() && !person.disabled {
-                    let changed = changed_record(listing, &person, &mut run.report);
+                    let holder = new_holders.remove(&person.key);
+                    let changed = changed_record(listing, &person, holder, &mut run.report);
                     records.extend(changed.filter(|_| !run.options.dry_run));
                 }
                 if let Some((why, asked_at)) = left {
@@ -215,11 +218,16 @@ impl Auth {
     }
 }
 
-/// The record of an employee as it must be, if it must change.
-fn changed_record(listing: &Listing, person: &Person, report: &mut SyncReport) -> Option<IdentifiedPerson> {
+/// The record of an employee as it must be, if it must change. `holder` is who holds the identifier, if nothing is known of it yet.
+fn changed_record(
+    listing: &Listing,
+    person: &Person,
+    holder: Option<Holder>,
+    report: &mut SyncReport,
+) -> Option<IdentifiedPerson> {
     let ListedMember { userid, profile, .. } = listing.member(&person.employee_id)?;
     let named = named_department(profile.clone(), &listing.departments);
-    let mut who = identified_person(person.key.clone(), userid, Some(named));
+    let mut who = IdentifiedPerson { holder, ..identified_person(person.key.clone(), userid, Some(named)) };
     if profile.avatar.is_none() {
         // A list need not have everything that a profile has.
         who.avatar = None;
@@ -227,8 +235,8 @@ fn changed_record(listing: &Listing, person: &Person, report: &mut SyncReport) -
     reconcile_department(person, &mut who);
     let fields = changed_fields(person, &who);
     if fields.is_empty() {
-        // That the application sees the person is no change of the record to a reader.
-        return Some(who).filter(|who| who.seen && !was_visible(person));
+        // That the application sees the person, and who holds the identifier, is no change of the record to a reader.
+        return Some(who).filter(|who| who.holder.is_some() || who.seen && !was_visible(person));
     }
     report.updated.push(UpdatedPerson { employee: person.key.clone(), name: person.name.clone(), fields });
     Some(who)

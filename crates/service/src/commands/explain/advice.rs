@@ -15,6 +15,8 @@ pub(super) struct Situation {
     pub(super) disabled: bool,
     /// Whether they are locked out because of what the platform says.
     pub(super) left: bool,
+    /// Whether the person who has the identifier now is to be confirmed.
+    pub(super) unconfirmed: bool,
     /// The roles with which they can sign in through the platform.
     pub(super) roles: Roles,
     /// The role that was refused, if it is known.
@@ -89,6 +91,9 @@ fn cause_gone(reason: &str, now: &Situation) -> Option<[&'static str; 2]> {
     let (gone, advice) = match reason {
         "disabled_here" => {
             (!now.disabled, ["They are enabled now: ask them to sign in again.", "现已启用，请让其重新登录。"])
+        }
+        "holder_unconfirmed" => {
+            (!now.unconfirmed, ["They are confirmed now: ask them to sign in again.", "现已确认，请让其重新登录。"])
         }
         "disabled" => (
             now.exists && !now.disabled,

@@ -35,6 +35,10 @@ pub(super) async fn effective_roles(
 ) -> Result<(Roles, String), String> {
     let (roles, default_role) = auth.platform_sign_in_roles(person).await.map_err(|error| failure(error, language))?;
     let message = match default_role {
+        _ if person.unconfirmed => language.of([
+            format!("{}; those of the record do not count until the person is confirmed", role_names(roles, language)),
+            format!("{}；在确认身份之前，记录中的角色不生效", role_names(roles, language)),
+        ]),
         None => role_names(roles, language),
         Some(DefaultRoleGrant { role, by_record: true }) => language.of([
             format!("none assigned; {role} by default (agent record)"),

@@ -47,8 +47,19 @@ impl Known {
         });
         let asked = role.map_or(self.roles, |role| Roles::NONE.with(role));
         let address_allowed = address.parse().is_ok_and(|address| !self.lists.permitted(asked, address).is_empty());
-        let (disabled, left) = (self.person.disabled, self.person.left.is_some());
-        Situation { exists: true, disabled, left, roles: self.roles, role, agent, address_allowed, signed_in_since }
+        let Person { disabled, unconfirmed, .. } = self.person;
+        let left = self.person.left.is_some();
+        Situation {
+            exists: true,
+            disabled,
+            left,
+            unconfirmed,
+            roles: self.roles,
+            role,
+            agent,
+            address_allowed,
+            signed_in_since,
+        }
     }
 
     /// The conditions that decide whether the employee can sign in, and with which roles. `left` is what the platform said last,
@@ -91,6 +102,7 @@ impl Known {
         };
         let mut rows = vec![[label("employee", "员工"), state]];
         rows.extend(left.map(|left| [label("platform", "平台"), left]));
+        rows.extend(self.person.unconfirmed.then(|| [label("holder", "持有人"), unconfirmed_words(typed, language)]));
         rows.push([label("roles", "角色"), self.why_roles.clone()]);
         rows.extend(role_origins(&self.origins, zone, language).map(|origins| [label("origins", "来源"), origins]));
         rows.push([label("agent", "坐席"), agent]);
@@ -151,6 +163,14 @@ impl Known {
             ],
         }
     }
+}
+
+/// That the person who has the identifier now is to be confirmed.
+fn unconfirmed_words(typed: &str, language: Language) -> String {
+    language.of([
+        format!("the platform says that another person has the identifier now; to confirm: deskpass employee confirm {typed}"),
+        format!("{{platform}}显示该账号已属于另一人；如需确认：deskpass employee confirm {typed}"),
+    ])
 }
 
 /// Where a recorded address is from, in both languages.

@@ -50,6 +50,7 @@ pub(super) fn page_title(word: &str) -> [&'static str; 2] {
         "invalid_code" => ["This sign-in is no longer valid", "本次登录已失效"],
         "not_a_member" => ["This {platform} account is not from our company", "此{platform}账号不属于本企业"],
         "no_role" => ["You have no access yet", "您还没有访问权限"],
+        "holder_unconfirmed" => ["An administrator must confirm you first", "需由管理员先确认您的身份"],
         "disabled" => ["Your account is disabled", "您的账号已停用"],
         "platform_unavailable" => ["{platform} cannot be reached", "暂时无法连接{platform}"],
         _ => ["Something went wrong on our side", "系统出了点问题"],
@@ -65,9 +66,16 @@ mod tests {
 
     #[test]
     fn the_titles_are_those_of_the_pages() {
-        for word in
-            ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"]
-        {
+        for word in [
+            "denied",
+            "invalid_code",
+            "not_a_member",
+            "no_role",
+            "disabled",
+            "holder_unconfirmed",
+            "platform_unavailable",
+            "internal",
+        ] {
             let [english, chinese] = page_title(word);
             let english = english.replace("{platform}", "{platform.en}");
             let chinese = chinese.replace("{platform}", "{platform.zh}");

@@ -2,7 +2,7 @@
 
 use deskpass_auth::{DefaultRoleGrant, PeopleQuery, PeopleResult};
 use deskpass_core::{CorpId, Role, Roles};
-use deskpass_store::{ListedAgent, ListedPerson, PeopleOrder, RoleOrigin};
+use deskpass_store::{ListedAgent, ListedPerson, PeopleOrder, RoleOrigin, UnconfirmedHolder};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use super::{Done, EmployeeRef, ExistingEmployee, Paging, bad_cursor};
 use crate::App;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    FieldKind, FieldValue, FromFields, GivenValue, HighRisk, InvalidFields, Path, PathAndBody, Query, Reader,
+    FieldKind, FieldValue, FromFields, GivenValue, HighRisk, InPath, InvalidFields, Path, PathAndBody, Query, Reader,
 };
 use crate::http::response::{LeftReasonName, Reply, RoleName};
 use crate::timestamp::Rfc3339;
@@ -130,6 +130,8 @@ pub(crate) struct Employee {
     disabled: bool,
     /// Why the employee may not sign in according to the platform; `null` if the employee may.
     left: Option<LeftReasonName>,
+    /// Whether the platform says that another person has the identifier now, which an administrator must confirm: until then no role counts.
+    unconfirmed: bool,
     last_login_at: Option<Rfc3339>,
     last_login_ip: Option<String>,
 }
@@ -141,6 +143,7 @@ impl Employee {
             avatar: listed.person.avatar.clone(),
             disabled: listed.person.disabled,
             left: listed.person.left.map(LeftReasonName),
+            unconfirmed: listed.person.unconfirmed,
             last_login_at: listed.last_login_at.map(Rfc3339),
             last_login_ip: listed.last_login_ip.clone(),
             assigned: listed.into(),
@@ -176,8 +179,29 @@ pub(crate) struct EmployeeDetails {
     sign_in_roles: Roles,
     /// Why the employee holds each assigned role.
     role_origins: Vec<RoleOriginShown>,
+    /// Who has the identifier now, according to the platform, if that must be confirmed; else `null`.
+    unconfirmed_holder: Option<UnconfirmedHolderShown>,
     /// The password and the authenticator; `null` if the employee has none, or if the caller is not an administrator of the main corporation.
     credentials: Option<Credentials>,
+}
+
+/// Who has an identifier now, according to the platform.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "UnconfirmedHolder")]
+pub(crate) struct UnconfirmedHolderShown {
+    since: Rfc3339,
+    /// The name of the former holder; `null` if it is not known.
+    former_name: Option<String>,
+    /// The name of the present holder; `null` if it is not known.
+    name: Option<String>,
+    /// Whether the person cannot sign in before they are confirmed; otherwise they sign in with the default role.
+    refused: bool,
+}
+
+impl From<UnconfirmedHolder> for UnconfirmedHolderShown {
+    fn from(UnconfirmedHolder { since, former, now }: UnconfirmedHolder) -> Self {
+        Self { since: Rfc3339(since), former_name: former.name, refused: now.has_id(), name: now.name }
+    }
 }
 
 /// Why an employee holds a role.
@@ -240,8 +264,10 @@ pub(crate) async fn show(
     };
     let role_origins = role_origins(&app, &reader, &listed).await?;
     let (sign_in_roles, default_role) = app.auth.platform_sign_in_roles(&listed.person).await?;
+    let unconfirmed_holder = app.auth.unconfirmed_holder(listed.person.key.clone()).await?;
+    let unconfirmed_holder = unconfirmed_holder.map(UnconfirmedHolderShown::from);
     let employee = Employee::new(listed, default_role);
-    Ok(Reply(EmployeeDetails { employee, sign_in_roles, role_origins, credentials }))
+    Ok(Reply(EmployeeDetails { employee, sign_in_roles, role_origins, unconfirmed_holder, credentials }))
 }
 
 async fn role_origins(app: &App, reader: &Reader, listed: &ListedPerson) -> Result<Vec<RoleOriginShown>, ApiError> {
@@ -312,5 +338,14 @@ pub(crate) async fn update(
     } else {
         admin.administrator(&app).enable(employee).await?;
     }
+    Ok(Reply(Done::YES))
+}
+
+/// Confirms the person who has an employee's identifier now.
+pub(crate) async fn confirm_holder(
+    app: App,
+    HighRisk(admin, InPath(ExistingEmployee(employee))): HighRisk<InPath<ExistingEmployee>>,
+) -> Result<Reply<Done>, ApiError> {
+    admin.administrator(&app).confirm_holder(employee).await?;
     Ok(Reply(Done::YES))
 }

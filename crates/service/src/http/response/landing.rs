@@ -74,6 +74,7 @@ pub(crate) fn error_code(failure: &ApiError) -> (&'static str, u16) {
         ApiError::Refused(Refusal::Denied | Refusal::AddressNotAllowed(_)) => "denied",
         ApiError::Refused(Refusal::InvalidCode | Refusal::SignInOver) => "invalid_code",
         ApiError::Refused(Refusal::NotAMember | Refusal::UnknownEmployee) => "not_a_member",
+        ApiError::Refused(Refusal::HolderUnconfirmed) => "holder_unconfirmed",
         ApiError::Refused(Refusal::NoRole | Refusal::RoleNotHeld(_) | Refusal::RoleTakenAway(_)) => "no_role",
         ApiError::Refused(Refusal::Disabled | Refusal::LeftPlatform) => "disabled",
         ApiError::Refused(Refusal::NotAsked) => "not_asked",

@@ -46,6 +46,9 @@ fn general_routes() -> Vec<Route> {
             .summary("Disable or enable an employee", "停用或启用员工")
             .error_title("Changing the employee failed", "修改员工失败")
             .refuses(&[1019]),
+        Route::post("/api/admin/employees/{corp_id}/{employee_id}/confirm", HighRisk, employees::confirm_holder)
+            .summary("Confirm the person who has an employee id now", "确认员工账号现在的持有人")
+            .error_title("Confirming the person failed", "确认身份失败"),
         Route::get("/api/admin/sessions", Reader, sessions::list)
             .summary("List sessions", "列出会话")
             .error_title("Listing sessions failed", "获取会话失败"),

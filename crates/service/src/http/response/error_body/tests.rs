@@ -30,6 +30,7 @@ fn permission_rows() -> Vec<Row> {
         (Refusal::UnknownEmployee, 403, 1003, None, None),
         (Refusal::Disabled, 403, 1003, Some("disabled"), None),
         (Refusal::LeftPlatform, 403, 1003, Some("disabled"), None),
+        (Refusal::HolderUnconfirmed, 403, 1003, Some("holder_unconfirmed"), None),
         (Refusal::NoRole, 403, 1003, Some("no_role"), None),
         (Refusal::RoleNotHeld("x".into()), 403, 1003, Some("role_not_held"), None),
         (Refusal::RoleTakenAway(Role::Agent), 403, 1003, Some("role_taken_away"), None),

@@ -1,0 +1,282 @@
+//! Who holds an identifier, according to the platform. An identifier that passes to another person must not open the account of the
+//! former holder: as soon as the platform says what fits another person only, the roles of the record do not count, until an operator
+//! confirms the holder. The roles stay where they are.
+
+use deskpass_core::{EmployeeKey, Holder, HolderChange, Role, Timestamp};
+
+use crate::cache::CacheChange;
+use crate::database::{Sql, SqlValue, Tx};
+use crate::locks::lock_employee;
+use crate::oidc::endings::end_told_role;
+use crate::{ChangeAuthor, ChangeError, LogEntry, Notice, Result, Store};
+
+/// What the platform says about who holds an employee's identifier.
+#[derive(Clone, Debug)]
+pub struct HolderReport {
+    /// The employee.
+    pub key: EmployeeKey,
+    /// What it says.
+    pub said: Holder,
+    /// The role that everyone has: only others need protection.
+    pub default_role: Option<Role>,
+}
+
+/// What is written when another person seems to hold an identifier.
+#[derive(Clone, Debug)]
+pub struct HolderAlarm {
+    /// The notices for administrators.
+    pub notices: Vec<Notice>,
+    /// The audit event.
+    pub entry: LogEntry,
+}
+
+/// Outcome of following who holds an identifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HolderOutcome {
+    /// Nothing says that it is another person, or there is no such employee.
+    Confirmed,
+    /// It seems to be another person. The roles do not count.
+    Unconfirmed,
+    /// The same, which is not written yet: it needs an alarm. This is the former holder.
+    NeedsAlarm(Holder),
+}
+
+/// Someone who seems to be another person than the former holder of an identifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnconfirmedHolder {
+    /// Since when.
+    pub since: Timestamp,
+    /// What was known of the former holder.
+    pub former: Holder,
+    /// What the platform says now.
+    pub now: Holder,
+}
+
+/// Outcome of confirming a holder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfirmOutcome {
+    /// The holder is confirmed.
+    Confirmed,
+    /// There was nothing to confirm.
+    NotNeeded,
+    /// There is no such employee.
+    Unknown,
+}
+
+/// What is known of the holder of an identifier.
+#[derive(Debug, Default)]
+struct KnownHolder {
+    known: Option<Holder>,
+    claimant: Option<Holder>,
+    unconfirmed_at: Option<Timestamp>,
+}
+
+/// What has to be written.
+enum Step {
+    /// Nothing.
+    None(HolderOutcome),
+    /// This is known from now on, and the holder is confirmed.
+    Learn(Holder),
+    /// This is what the platform says about a holder who is unconfirmed already.
+    Renew(Holder),
+    /// Another person seems to hold the identifier; this is the former one.
+    Doubt(Holder),
+}
+
+impl Store {
+    /// Compares what the platform says about who holds an identifier with what is known, and keeps it. Usually nothing is written.
+    pub async fn follow_holder(&self, report: HolderReport, alarm: Option<HolderAlarm>) -> Result<HolderOutcome> {
+        let reported = report.clone();
+        match self.database.read(move |sql| next_step(sql, &reported)).await? {
+            Step::None(outcome) => Ok(outcome),
+            Step::Doubt(former) if alarm.is_none() => Ok(HolderOutcome::NeedsAlarm(former)),
+            Step::Learn(_) | Step::Renew(_) | Step::Doubt(_) => {
+                self.database.write(move |tx| follow(tx, &report, alarm.as_ref())).await
+            }
+        }
+    }
+
+    /// What is known of the holders of these identifiers; those of whom nothing is known are left out.
+    pub async fn holders(&self, corp: String, keys: Vec<String>) -> Result<Vec<(String, Holder)>> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places: Vec<_> = (2..keys.len() + 2).map(|number| format!("${number}")).collect();
+        let text = format!(
+            "SELECT employee_key, holder FROM employee WHERE corp_id = $1 AND unconfirmed_at IS NULL AND holder IS NOT NULL
+             AND employee_key IN ({})",
+            places.join(", ")
+        );
+        self.database
+            .read(move |sql| {
+                let mut values = vec![SqlValue::from(&*corp)];
+                values.extend(keys.iter().map(|key| SqlValue::from(&**key)));
+                let found = sql.rows(&text, &values, |row| Ok((row.text(0)?, parsed(row.maybe_text(1)?))))?;
+                Ok(found.into_iter().filter_map(|(key, holder)| Some((key, holder?))).collect())
+            })
+            .await
+    }
+
+    /// The holder of an identifier who seems to be another person than the former one, if that is so.
+    pub async fn unconfirmed_holder(&self, key: EmployeeKey) -> Result<Option<UnconfirmedHolder>> {
+        let found = self.database.read(move |sql| find(sql, &key)).await?.unwrap_or_default();
+        let KnownHolder { known, claimant, unconfirmed_at } = found;
+        let (former, now) = (known.unwrap_or_default(), claimant.unwrap_or_default());
+        Ok(unconfirmed_at.map(|since| UnconfirmedHolder { since, former, now }))
+    }
+
+    /// Confirms that the present holder of an identifier may have what the record has, and logs it.
+    pub async fn confirm_holder(
+        &self,
+        by: ChangeAuthor,
+        key: EmployeeKey,
+        entry: LogEntry,
+    ) -> Result<ConfirmOutcome, ChangeError> {
+        self.write_as(by, move |tx| {
+            lock_employee(tx, &key)?;
+            let Some(KnownHolder { known, claimant, unconfirmed_at }) = find(tx, &key)? else {
+                return Ok(ConfirmOutcome::Unknown);
+            };
+            if unconfirmed_at.is_none() {
+                return Ok(ConfirmOutcome::NotNeeded);
+            }
+            let detail = described(&known.unwrap_or_default(), &claimant.clone().unwrap_or_default());
+            write(tx, &key, &KnownHolder { known: claimant, ..KnownHolder::default() })?;
+            tx.record_change(CacheChange::Person(key.clone()));
+            entry.clone().with_detail(detail).write(tx)?;
+            Ok(ConfirmOutcome::Confirmed)
+        })
+        .await
+    }
+
+    /// Records where the ids of people come from; returns where they came from before, if that was elsewhere.
+    pub async fn record_holder_source(&self, source: String) -> Result<Option<String>> {
+        let text = "SELECT holder_source FROM desk";
+        let before = self.database.read(move |sql| sql.first(text, &[], |row| row.maybe_text(0))).await?.flatten();
+        if before.as_ref() == Some(&source) {
+            return Ok(None);
+        }
+        let text = "UPDATE desk SET holder_source = $1";
+        self.database.write(move |tx| tx.execute(text, &args![&*source]).map(drop)).await?;
+        Ok(before)
+    }
+}
+
+/// Keeps what an employee's new record needs of the former one: the person is the same.
+pub(crate) fn move_holder(tx: &Tx<'_>, from: &EmployeeKey, to: &EmployeeKey) -> Result<()> {
+    let known = find(tx, from)?.unwrap_or_default();
+    if known.known.is_some() {
+        write(tx, to, &known)?;
+    }
+    write(tx, from, &KnownHolder::default())
+}
+
+/// Compares what the platform says with what is known.
+fn next_step(sql: &Sql<'_>, report: &HolderReport) -> Result<Step> {
+    let HolderReport { key, said, .. } = report;
+    let Some(KnownHolder { known, claimant, unconfirmed_at }) = find(sql, key)? else {
+        return Ok(Step::None(HolderOutcome::Confirmed));
+    };
+    let mut change = Holder::compare(known.as_ref(), said, true);
+    if unconfirmed_at.is_some() {
+        return Ok(match (change, known) {
+            // An id cannot be chosen: it is the former holder again. A name can.
+            (HolderChange::Same, Some(known)) if known.has_id() && said.has_id() => Step::Learn(known),
+            (HolderChange::Learn(holder), _) if said.has_id() => Step::Learn(holder),
+            _ => renewal(claimant, said),
+        });
+    }
+    if change == HolderChange::Another && !said.has_id() && !has_roles_by_hand(sql, report)? {
+        change = Holder::compare(known.as_ref(), said, false);
+    }
+    Ok(match change {
+        HolderChange::Same => Step::None(HolderOutcome::Confirmed),
+        HolderChange::Learn(holder) => Step::Learn(holder),
+        HolderChange::Another => Step::Doubt(known.unwrap_or_default()),
+    })
+}
+
+/// What becomes of what the platform said about an unconfirmed holder.
+fn renewal(claimant: Option<Holder>, said: &Holder) -> Step {
+    let claimant = claimant.unwrap_or_default();
+    let renewed = said.clone().completed(&claimant);
+    if renewed == claimant { Step::None(HolderOutcome::Unconfirmed) } else { Step::Renew(renewed) }
+}
+
+/// Whether the employee was given, by hand, a role that not everyone has.
+fn has_roles_by_hand(sql: &Sql<'_>, HolderReport { key, default_role, .. }: &HolderReport) -> Result<bool> {
+    let usual = default_role.unwrap_or(Role::User);
+    let text = "SELECT 1 WHERE EXISTS (SELECT 1 FROM user_role WHERE corp_id = $1 AND employee_key = $2
+        AND role_id <> $3 AND role_id <> $4 AND (by_hand = 1 OR until IS NOT NULL))
+        OR EXISTS (SELECT 1 FROM agent WHERE corp_id = $1 AND employee_key = $2
+        AND role_id <> $3 AND role_id <> $4 AND device_only = 0 AND disabled_at IS NULL)";
+    sql.exists(text, &args![key.corp(), key.id(), Role::User, usual])
+}
+
+/// Writes what follows from what the platform says. The decision is made anew, under the lock of the employee.
+fn follow(tx: &mut Tx<'_>, report: &HolderReport, alarm: Option<&HolderAlarm>) -> Result<HolderOutcome> {
+    let HolderReport { key, said, default_role } = report;
+    lock_employee(tx, key)?;
+    let former = find(tx, key)?.unwrap_or_default();
+    match (next_step(tx, report)?, alarm) {
+        (Step::None(outcome), _) => Ok(outcome),
+        (Step::Learn(holder), _) => {
+            write(tx, key, &KnownHolder { known: Some(holder), ..KnownHolder::default() })?;
+            if former.unconfirmed_at.is_some() {
+                tx.record_change(CacheChange::Person(key.clone()));
+            }
+            Ok(HolderOutcome::Confirmed)
+        }
+        (Step::Renew(claimant), _) => {
+            write(tx, key, &KnownHolder { claimant: Some(claimant), ..former })?;
+            Ok(HolderOutcome::Unconfirmed)
+        }
+        (Step::Doubt(former), None) => Ok(HolderOutcome::NeedsAlarm(former)),
+        (Step::Doubt(known), Some(HolderAlarm { notices, entry })) => {
+            let (claimant, detail) = (Some(said.clone()), described(&known, said));
+            write(tx, key, &KnownHolder { known: Some(known), claimant, unconfirmed_at: Some(entry.at) })?;
+            tx.record_change(CacheChange::Person(key.clone()));
+            for role in Role::ALL.into_iter().filter(|role| *default_role != Some(*role)) {
+                end_told_role(tx, key, role, entry.at)?;
+            }
+            notices.iter().try_for_each(|notice| notice.write(tx))?;
+            entry.clone().with_detail(detail).write(tx)?;
+            Ok(HolderOutcome::Unconfirmed)
+        }
+    }
+}
+
+fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<KnownHolder>> {
+    let text = "SELECT holder, claimant, unconfirmed_at FROM employee WHERE corp_id = $1 AND employee_key = $2";
+    sql.first(text, &args![key.corp(), key.id()], |row| {
+        let (known, claimant) = (parsed(row.maybe_text(0)?), parsed(row.maybe_text(1)?));
+        Ok(KnownHolder { known, claimant, unconfirmed_at: row.maybe_timestamp(2)? })
+    })
+}
+
+fn write(tx: &Tx<'_>, key: &EmployeeKey, holder: &KnownHolder) -> Result<()> {
+    let KnownHolder { known, claimant, unconfirmed_at } = holder;
+    let (known, claimant) = (known.as_ref().map(text_of), claimant.as_ref().map(text_of));
+    let text = "UPDATE employee SET holder = $3, claimant = $4, unconfirmed_at = $5
+        WHERE corp_id = $1 AND employee_key = $2";
+    let values = args![key.corp(), key.id(), known.as_deref(), claimant.as_deref(), *unconfirmed_at];
+    tx.execute(text, &values).map(drop)
+}
+
+/// A holder as stored.
+pub(super) fn text_of(holder: &Holder) -> String {
+    // Every member is a text, so it can be written.
+    serde_json::to_string(holder).unwrap_or_default()
+}
+
+/// What is not readable is learned anew.
+fn parsed(text: Option<String>) -> Option<Holder> {
+    serde_json::from_str(&text?).ok()
+}
+
+/// The former holder and the present one, for the log.
+fn described(former: &Holder, now: &Holder) -> String {
+    let name = |holder: &Holder| holder.name.clone().unwrap_or_else(|| "?".to_owned());
+    let how = if now.has_id() { "another person's id" } else { "another name" };
+    format!("{how}: {} -> {}", name(former), name(now))
+}

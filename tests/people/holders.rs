@@ -1,0 +1,286 @@
+//! Identifiers that pass to another person: the new holder does not get the account of the former one.
+
+use deskpass_auth::SyncOptions;
+use deskpass_core::Role;
+use deskpass_platform::PlatformKind;
+use serde_json::{Value, json};
+
+use super::{Desk, change, event_settings, synchronise};
+use crate::harness::{
+    Client, Operator, PASSWORD, Process, TestApp, binary, development, fragment, location, platform_kind, until,
+    with_settings,
+};
+
+/// How long after a look-up another one is due.
+const LATER: std::time::Duration = std::time::Duration::from_hours(2);
+
+/// Everything that distinguishes people is another one.
+fn another() -> Value {
+    json!({ "another_person": true, "name": "Nora New", "email": "nora.new@example.com" })
+}
+
+/// Whether the platform has ids of people: then nobody signs in who holds another person's identifier.
+fn has_ids() -> bool {
+    platform_kind() != PlatformKind::Wecom
+}
+
+impl Desk {
+    /// Signs in by a browser that goes to the platform; returns the word of the error, if there is one.
+    async fn oauth_error(&mut self, who: &str) -> Option<String> {
+        let page = format!("http://{}/h5/", self.app.address);
+        let (link, cookies) = self.client.begin_oauth(&page).await;
+        let back = self.client.authorize(&link, who).await;
+        let landed = location(&self.client.oauth_callback(&back, &cookies).await).to_owned();
+        landed.contains("#error=").then(|| fragment(&landed, "error"))
+    }
+
+    /// The rows of the log about who holds an identifier.
+    fn holder_rows(&self, who: &str) -> Vec<String> {
+        self.app.query(&format!(
+            "SELECT event, detail FROM login_log WHERE employee_key = '{who}'
+             AND event IN ('holder_unconfirmed', 'holder_confirmed') ORDER BY at"
+        ))
+    }
+
+    /// Asserts that someone signs in, and has these roles.
+    async fn signs_in_with(&mut self, who: &str, roles: &[&str]) -> String {
+        let token = self.client.sign_in_by_phone(who).await;
+        assert_eq!(self.roles(&token).await, roles, "{who}");
+        token
+    }
+
+    /// Asserts what a person can do whom nobody has confirmed; returns the token, if there is one.
+    async fn is_unconfirmed(&mut self, who: &str) -> Option<String> {
+        if has_ids() {
+            assert_eq!(self.scan_error(who).await, "holder_unconfirmed");
+            assert_eq!(self.oauth_error(who).await.as_deref(), Some("holder_unconfirmed"));
+            return None;
+        }
+        assert_eq!(self.oauth_error(who).await, None);
+        let token = self.signs_in_with(who, &["user"]).await;
+        let refused = self.client.switch(&token, "admin").await;
+        assert_eq!(refused.refused(403, 1003).reason(), "holder_unconfirmed");
+        Some(token)
+    }
+}
+
+on_every_platform! {
+    both stores:
+    async fn an_identifier_that_passes_to_another_person_is_not_their_key_to_the_account() {
+        let mut desk = Desk::without_events().await;
+        desk.app.add("boss01", Role::Admin).await;
+        let former = desk.signs_in_with("admin01", &["admin", "user"]).await;
+        desk.signs_in_with("admin01", &["admin", "user"]).await;
+        desk.change("admin01", &another()).await;
+        let token = desk.is_unconfirmed("admin01").await;
+        // What is open counts no more either, on each use.
+        let roles = desk.roles(&former).await;
+        assert!(!roles.contains(&"admin".to_owned()), "{roles:?}");
+        assert_eq!(desk.app.query("SELECT count(*) FROM user_role WHERE employee_key = 'admin01'"), ["2"], "they stay");
+        let how = if has_ids() { "another person's id" } else { "another name" };
+        assert_eq!(desk.holder_rows("admin01"), [format!("holder_unconfirmed|sign_in; {how}: Ada Admin -> Nora New")]);
+        let told = desk.app.query("SELECT employee_key FROM notice WHERE subject = 'holder_unconfirmed' ORDER BY 1");
+        assert!(told.is_empty() || told == ["boss01"], "{told:?}");
+
+        desk.app.auth().operator().confirm_holder(desk.app.key("admin01")).await.unwrap();
+        if let Some(token) = token {
+            assert_eq!(desk.roles(&token).await, ["admin", "user"], "live");
+        }
+        desk.signs_in_with("admin01", &["admin", "user"]).await;
+        assert_eq!(desk.holder_rows("admin01").len(), 2);
+        assert!(!desk.app.auth().operator().confirm_holder(desk.app.key("admin01")).await.unwrap());
+    }
+
+    async fn data_without_holders_learns_them_and_locks_nobody_out() {
+        let mut desk = Desk::without_events().await;
+        // Nodes of earlier versions leave the columns empty.
+        let known = "SELECT count(*) FROM employee WHERE holder IS NOT NULL";
+        assert_eq!(desk.app.query(known), ["0"]);
+        desk.signs_in_with("admin01", &["admin", "user"]).await;
+        assert_eq!(desk.app.query(known), ["1"]);
+        desk.signs_in_with("admin01", &["admin", "user"]).await;
+        desk.change("admin01", &another()).await;
+        desk.is_unconfirmed("admin01").await;
+    }
+}
+
+on_every_platform! {
+    async fn look_ups_find_another_holder_and_learn_who_holds_an_identifier() {
+        let mut desk = Desk::without_events().await;
+        let token = desk.client.sign_in("admin01").await;
+        synchronise(&desk.app, SyncOptions::default()).await;
+        let known = "SELECT count(*) FROM employee WHERE holder IS NOT NULL AND employee_key = 'admin01'";
+        assert_eq!(desk.app.query(known), ["1"]);
+        desk.change("admin01", &another()).await;
+        synchronise(&desk.app, SyncOptions { dry_run: true, ..SyncOptions::default() }).await;
+        assert_eq!(desk.roles(&token).await, ["admin", "user"], "it changes nothing");
+        synchronise(&desk.app, SyncOptions::default()).await;
+        assert!(!desk.roles(&token).await.contains(&"admin".to_owned()));
+        let by = desk.holder_rows("admin01");
+        assert!(by.len() == 1 && by[0].starts_with("holder_unconfirmed|sync; "), "{by:?}");
+        // The new name in the record does not hide it.
+        synchronise(&desk.app, SyncOptions::default()).await;
+        desk.is_unconfirmed("admin01").await;
+    }
+
+    async fn the_re_check_finds_another_holder() {
+        let mut desk = Desk::without_events().await;
+        let token = desk.client.sign_in_by_phone("admin01").await;
+        desk.change("admin01", &another()).await;
+        desk.app.clock.advance(LATER);
+        until("the platform is asked", async || {
+            Box::pin(desk.app.auth().recheck()).await.unwrap();
+            desk.holder_rows("admin01").len() == 1
+        })
+        .await;
+        assert!(!desk.roles(&token).await.contains(&"admin".to_owned()));
+        desk.is_unconfirmed("admin01").await;
+    }
+
+    async fn the_former_holders_password_opens_nothing_meanwhile() {
+        let mut desk = Desk::without_events().await;
+        let device = desk.app.agent_with_device("agent01").await;
+        desk.client.sign_in_by_phone("agent01").await;
+        desk.change("agent01", &another()).await;
+        if let Some(token) = desk.limited("agent01").await {
+            // Nor may the new holder change what the former one proved themselves with.
+            let body = json!({ "old_password": PASSWORD, "new_password": "five horses crossed a river" });
+            desk.client.post_as(&token, "/api/agents/password", &body).await.refused(403, 1003);
+            desk.client.post_as(&token, "/api/auth/otp-setup", &json!({})).await.refused(403, 1003);
+        }
+        let half = desk.client.agent_login("agent01", PASSWORD).await;
+        let half = half.data()["token"].as_str().unwrap().to_owned();
+        let refused =
+            desk.client.post_as(&half, "/api/auth/otp-verify", &json!({ "code": device.next_code() })).await;
+        assert_eq!(refused.refused(403, 1003).reason(), "holder_unconfirmed");
+    }
+
+    async fn an_identifier_that_changes_keeps_who_holds_it() {
+        let (mut desk, kind) = (Desk::start().await, platform_kind());
+        if kind == PlatformKind::Dingtalk {
+            // Identifiers do not change there.
+            return;
+        }
+        desk.signs_in_with("supervisor01", &["supervisor", "user"]).await;
+        desk.change("supervisor01", &json!({ "userid": "supervisor02" })).await;
+        if kind == PlatformKind::Wecom {
+            desk.send(&json!({ "change": "renamed", "userid": "supervisor01", "to": "supervisor02" })).await;
+        }
+        desk.handled().await;
+        desk.signs_in_with("supervisor02", &["supervisor", "user"]).await;
+        desk.change("supervisor02", &another()).await;
+        if has_ids() {
+            assert_eq!(desk.scan_error("supervisor02").await, "holder_unconfirmed");
+        } else {
+            desk.signs_in_with("supervisor02", &["user"]).await;
+        }
+    }
+}
+
+impl Desk {
+    /// Signs an agent in whom nobody has confirmed, where that is possible.
+    async fn limited(&mut self, who: &str) -> Option<String> {
+        if has_ids() {
+            assert_eq!(self.scan_error(who).await, "holder_unconfirmed");
+            return None;
+        }
+        Some(self.signs_in_with(who, &["user"]).await)
+    }
+}
+
+on_every_store! {
+    /// WeCom gives no id of a person to a corporation's application, so a name says the most.
+    async fn only_another_name_and_address_and_a_role_by_hand_are_a_reason_to_ask() {
+        let mut desk = Desk::without_events().await;
+        for who in ["admin01", "user01", "agent01"] {
+            desk.client.sign_in_by_phone(who).await;
+        }
+        for harmless in [json!({ "name": "Ada Married" }), json!({ "name": "Ada Admin", "email": "ada@example.com" })] {
+            desk.change("admin01", &harmless).await;
+            desk.signs_in_with("admin01", &["admin", "user"]).await;
+        }
+        // Nothing to protect.
+        desk.change("user01", &another()).await;
+        desk.signs_in_with("user01", &["user"]).await;
+        assert_eq!(desk.holder_rows("user01"), Vec::<String>::new());
+        // An operator's own words are none of the platform's.
+        let named = "UPDATE employee SET name = 'Someone' WHERE employee_key = 'admin01'";
+        desk.app.query(&format!("{named} RETURNING employee_key"));
+        desk.app.auth().store.forget_person(&desk.app.key("admin01"));
+        desk.signs_in_with("admin01", &["admin", "user"]).await;
+        // The name today, the address tomorrow.
+        desk.change("admin01", &json!({ "name": "Nora New", "email": "ada.admin@example.com" })).await;
+        desk.signs_in_with("admin01", &["admin", "user"]).await;
+        desk.change("admin01", &json!({ "email": "nora.new@example.com" })).await;
+        desk.signs_in_with("admin01", &["user"]).await;
+        // The name of the former holder is no proof.
+        desk.change("admin01", &json!({ "name": "Ada Admin", "email": "ada.admin@example.com" })).await;
+        desk.signs_in_with("admin01", &["user"]).await;
+        // No address is known.
+        desk.change("agent01", &json!({ "name": "Nora New" })).await;
+        desk.signs_in_with("agent01", &["user"]).await;
+    }
+
+    async fn an_administrator_confirms_the_person_on_their_page() {
+        let mut desk = Desk::without_events().await;
+        desk.client.sign_in_by_phone("supervisor01").await;
+        let person = "/api/admin/employees/wwdeskpass/supervisor01";
+        let confirm = format!("{person}/confirm");
+        let token = desk.client.sign_in("admin01").await;
+        let (device, _) = desk.client.bind_device(&token, &desk.app.clock).await;
+        let details = desk.client.get_as(&token, person).await.data();
+        assert_eq!((&details["unconfirmed"], &details["unconfirmed_holder"]), (&json!(false), &Value::Null));
+        desk.change("supervisor01", &another()).await;
+        let limited = desk.signs_in_with("supervisor01", &["user"]).await;
+        let details = desk.client.get_as(&token, person).await.data();
+        let holder = &details["unconfirmed_holder"];
+        assert_eq!((&holder["former_name"], &holder["name"]), (&json!("Sven Supervisor"), &json!("Nora New")));
+        assert_eq!((&details["unconfirmed"], &details["sign_in_roles"]), (&json!(true), &json!(["user"])));
+        desk.client.post_with_otp(&token, &confirm, None).await.refused(403, 1007);
+        desk.client.post_with_otp(&token, &confirm, Some(&device.next_code())).await.data();
+        assert_eq!(desk.roles(&limited).await, ["supervisor", "user"]);
+        assert_eq!(desk.client.get_as(&token, person).await.data()["unconfirmed"], false);
+    }
+}
+
+/// A node that another one has told nothing yet knows of it through the journal.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_node_knows_of_an_unconfirmed_holder() {
+    let scaled_out = crate::harness::StoreBackend::ScaledOut;
+    scaled_out
+        .run(async {
+            let app = TestApp::with(development(&event_settings())).await;
+            let (other, mut client) = (app.second_node().await, app.client().await);
+            let mut elsewhere = other.client().await;
+            let token = client.sign_in_by_phone("admin01").await;
+            assert!(elsewhere.verify(&token).await["roles"].as_array().unwrap().len() == 2);
+            change(&mut client, "admin01", &another()).await;
+            client.sign_in_by_phone("admin01").await;
+            until("the other node knows", async || {
+                !elsewhere.verify(&token).await["roles"].to_string().contains("admin")
+            })
+            .await;
+        })
+        .await;
+}
+
+/// A service in a process of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_operator_sees_why_and_confirms() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = binary();
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path().join("data"));
+    with_settings(&mut command, event_settings());
+    let process = Process::spawn(command);
+    let (operator, mut client) = (Operator::In(directory.path()), Client::connect(&process.address).await);
+    client.sign_in_by_phone("admin01").await;
+    change(&mut client, "admin01", &another()).await;
+    let token = client.sign_in_by_phone("admin01").await;
+    client.switch(&token, "admin").await.refused(403, 1003);
+    let shown = operator.succeed(&["explain", "login", "admin01"]);
+    assert!(shown.contains("deskpass employee confirm admin01"), "{shown}");
+    let done = operator.succeed(&["employee", "confirm", "admin01"]);
+    assert!(done.contains("Ada Admin -> Nora New"), "{done}");
+    client.switch(&token, "admin").await.data();
+    assert!(operator.succeed(&["employee", "confirm", "admin01"]).contains("needs no confirmation"));
+}
