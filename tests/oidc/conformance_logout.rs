@@ -194,19 +194,40 @@ on_one_store! {
         assert_stays(&scene.app, &scene.browser.navigate(&kept).await);
     }
 
-    /// A hint of another session than this browser's: the page names its user, and both end.
+    /// A hint of another session of the same user: both end.
     async fn a_hint_of_another_session_asks_first() {
         let mut scene = Scene::start().await;
-        let (mut other, elsewhere) = scene.app.oidc_sign_in(&scene.client, "agent01").await;
+        let (mut other, elsewhere) = scene.app.oidc_sign_in(&scene.client, "user01").await;
         let answer = scene.logout(&[("id_token_hint", &elsewhere.id_token), ("post_logout_redirect_uri", SIGNED_OUT)]).await;
         let prompt = scene.browser.prompt(&request_of(&answer)).await.data();
-        assert_eq!((&prompt["needs"], &prompt["user"]["name"]), (&json!("sign_out"), &json!("Arno Agent")));
+        assert_eq!((&prompt["needs"], &prompt["user"]["name"]), (&json!("sign_out"), &json!("Uma User")));
         assert!(scene.client.is_live(&mut other.http, &elsewhere).await);
         assert_eq!(scene.confirm(&answer).await, SIGNED_OUT);
         scene.assert_signed_out().await;
         assert!(scene.client.is_over(&mut other.http, &elsewhere).await);
         let session = other.token.clone().unwrap();
         assert!(!other.http.is_valid(&session).await);
+    }
+
+    /// An ID token proves that the program knows its user, not that the user wants to sign out.
+    async fn a_hint_of_another_user_ends_what_the_program_got_and_no_more() {
+        let mut scene = Scene::start().await;
+        let wiki = scene.app.oidc_client(crate::harness::registration()).await;
+        let (mut other, elsewhere) = scene.app.oidc_sign_in(&scene.client, "agent01").await;
+        let at_wiki = other.tokens_in_session(&wiki).await;
+        let answer = scene.logout(&[("id_token_hint", &elsewhere.id_token), ("post_logout_redirect_uri", SIGNED_OUT)]).await;
+        let prompt = scene.browser.prompt(&request_of(&answer)).await.data();
+        assert_eq!(prompt["user"]["name"], "Uma User", "the page names whom the press signs out");
+        assert_eq!(scene.confirm(&answer).await, SIGNED_OUT);
+        scene.assert_signed_out().await;
+        assert!(scene.client.is_over(&mut other.http, &elsewhere).await, "the program gives up what it got");
+        assert!(wiki.is_live(&mut other.http, &at_wiki).await, "another program was affected");
+        let session = other.token.clone().unwrap();
+        assert!(other.http.is_valid(&session).await, "a stranger signed the user out");
+        let query = "SELECT actor_key FROM login_log WHERE event = 'oidc_ended' AND employee_key = 'agent01'";
+        assert_eq!(scene.app.query(query), ["user01"]);
+        let query = "SELECT employee_key FROM login_log WHERE event = 'logout'";
+        assert_eq!(scene.app.query(query), ["user01"], "the log says that somebody else signed out");
     }
 
     /// A browser that has no session here, such as one that lost its cookie: the client gives up what it got, and no more ends.

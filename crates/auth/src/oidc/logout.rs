@@ -94,7 +94,7 @@ impl Auth {
         let meant = self.meant_holder(logout.sid.as_deref()).await?;
         let Some(own) = self.browser_holder(sso, None).await? else {
             if let Some(meant) = meant {
-                self.end_at_client(&logout, &meant, visitor).await?;
+                self.end_at_client(&logout, &meant, None, visitor).await?;
             }
             return Ok(LogoutStep::SignedOut { redirect_to: logout.redirect_to });
         };
@@ -119,8 +119,8 @@ impl Auth {
         Ok(request)
     }
 
-    /// Signs out the session that a page asked about, and the one that the client means; returns the registered address that the
-    /// browser is sent to.
+    /// Signs out the session that a page asked about, and the one that the client means if it is of the same user; returns the
+    /// registered address that the browser is sent to.
     pub async fn confirm_logout(
         &self,
         request: &str,
@@ -144,8 +144,12 @@ impl Auth {
             return Err(Refusal::OidcRequestGone.into());
         }
         let (meant, own) = (self.meant_holder(asked.sid.as_deref()).await?, self.untouched_holder(session).await?);
-        for holder in meant.iter().chain(&own) {
-            self.end_if_valid(holder, visitor).await?;
+        let logout = CheckedLogout { client_id: asked.client_id, sid: asked.sid, redirect_to: None };
+        if let Some(meant) = &meant {
+            self.end_meant(&logout, meant, own.as_ref(), visitor).await?;
+        }
+        if let Some(own) = &own {
+            self.end_if_valid(own, visitor).await?;
         }
         // Taken last: if the session could not be ended, the user may try again.
         Ok(self.shared.oidc_logouts.take(&id, now).await?.and_then(|pending| pending.redirect_to))
@@ -160,18 +164,35 @@ impl Auth {
         }
     }
 
+    /// Ends the session that a client means, which is not the browser's. Of a session of another user than the browser's, only what
+    /// the client got ends: an ID token is no proof that its user wants to sign out.
+    async fn end_meant(
+        &self,
+        logout: &CheckedLogout,
+        meant: &TokenHolder,
+        own: Option<&TokenHolder>,
+        visitor: &ClientInfo,
+    ) -> Result<(), Error> {
+        if own.is_some_and(|own| own.session().employee == meant.session().employee) {
+            return self.end_if_valid(meant, visitor).await;
+        }
+        self.end_at_client(logout, meant, own, visitor).await
+    }
+
     /// Ends what a client got in the session that it means. The client has proven with its ID token that it got it; the session itself
     /// may be in use in another browser.
     async fn end_at_client(
         &self,
         logout: &CheckedLogout,
         meant: &TokenHolder,
+        by: Option<&TokenHolder>,
         visitor: &ClientInfo,
     ) -> Result<(), Error> {
         let (Some(client), Some(sid)) = (&logout.client_id, &logout.sid) else { return Ok(()) };
         let now = self.clock.now();
         let plain = self.entry(AuditEvent::OidcEnded, meant.session(), now, visitor)?;
-        let entry = LogEntry { detail: format!("client {client}, signed out at the client"), ..plain };
+        let actor = by.map(|by| by.session().employee.clone());
+        let entry = LogEntry { actor, detail: format!("client {client}, signed out at the client"), ..plain };
         // It is told: the request may have come from a link.
         self.store.end_grants_of_sid(sid.clone(), now, true, Some(entry)).await?;
         Ok(())

@@ -87,7 +87,7 @@ impl Auth {
         })
     }
 
-    /// Names the user of the session that the client means, or else of the browser's.
+    /// Names the user of the browser's session, which ends, or else of the one that the client means.
     async fn sign_out_prompt(
         &self,
         leaving: PendingLogout,
@@ -99,9 +99,9 @@ impl Auth {
             Some(id) => self.oidc_client(id).await?,
             None => None,
         };
-        let user = match self.meant_holder(leaving.sid.as_deref()).await? {
-            Some(meant) => Some(meant),
-            None => self.untouched_holder(own).await?,
+        let user = match self.untouched_holder(own).await? {
+            Some(own) => Some(own),
+            None => self.meant_holder(leaving.sid.as_deref()).await?,
         };
         let user = user.as_ref().map(preview);
         let (client_id, client) =
