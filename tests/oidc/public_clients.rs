@@ -1,6 +1,6 @@
 //! Clients without a secret: programs in browsers and on the user's own computer.
 
-use deskpass_core::oidc::{ClientKind, ClientRegistration};
+use deskpass_core::oidc::{ClientKind, ClientRegistration, SsoMode};
 
 use super::{assert_error_page, desk, unlimited};
 use crate::harness::{Client, Response, TestApp, Tokens, oauth_error, public, registration, request};
@@ -88,6 +88,33 @@ on_one_store! {
         let code = browser.proceed_to_client(&id).await.code();
         moved.redirect_uri = "http://127.0.0.1:5000/cb".to_owned();
         Tokens::of(&moved.redeem(&mut browser.http, &code, &asked.verifier).await);
+    }
+
+    /// Any program of the computer could send this request and listen on a port of its own (RFC 8252, 8.6).
+    async fn a_native_client_on_loopback_gets_a_code_only_after_a_press() {
+        let app = TestApp::with(unlimited(&[])).await;
+        let redirect_uris = vec!["http://127.0.0.1/cb".to_owned(), "https://app.example/cb".to_owned()];
+        let native = ClientRegistration { kind: ClientKind::Native, redirect_uris, ..registration() };
+        let client = app.oidc_client(native.clone()).await;
+        let (mut browser, tokens) = app.oidc_sign_in(&client, "user01").await;
+        for port in [5000, 5001] {
+            let address = format!("http://127.0.0.1:{port}/cb");
+            let asked = client.authorization().with("redirect_uri", &address);
+            assert_eq!(browser.silently(&asked.clone().with("prompt", "none")).await.error(), "interaction_required");
+            let id = browser.begin(&asked).await;
+            assert_eq!(browser.prompt(&id).await.data()["needs"], "press");
+            browser.proceed_to_client(&id).await.code();
+        }
+        // Without a browser nothing changes, and only the program itself receives what goes to its own site.
+        Tokens::of(&client.refresh(&mut browser.http, tokens.refresh()).await);
+        let asked = client.authorization().with("redirect_uri", "https://app.example/cb");
+        browser.silently(&asked.with("prompt", "none")).await.code();
+        // No registration makes it silent.
+        let silent = ClientRegistration { sso: SsoMode::Silent, ..native };
+        let refused = app.auth().operator().add_oidc_client(silent.clone()).await.unwrap_err();
+        assert!(refused.to_string().contains("sso cannot be silent"), "{refused}");
+        let redirect_uris = vec!["https://app.example/cb".to_owned()];
+        app.oidc_client(ClientRegistration { redirect_uris, ..silent }).await;
     }
 
     /// A client that asked for no refresh token gets none, nor one that may not ask.

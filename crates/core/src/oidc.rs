@@ -19,5 +19,5 @@ pub use client_choice::{ClientKind, PkceRequirement, RoleClaims, SigningAlgorith
 pub use key_schedule::{KEY_LIFETIME, KEY_PUBLICATION, KEY_RETENTION, KeyTimes, active_key, is_published};
 pub use parameters::{OAuthError, OAuthErrorCode, Parameters, RepeatedParameter, authorization_request};
 pub use pkce::{CodeChallenge, CodeVerifier};
-pub use redirect_uri::{InvalidRedirectUri, is_registered, with_parameters};
+pub use redirect_uri::{InvalidRedirectUri, is_on_loopback, is_registered, with_parameters};
 pub use scope::{OidcScope, OidcScopes};

@@ -228,7 +228,8 @@ impl Auth {
                 hint.map(|hint| hint.subject).or_else(|| request.prompts.none.then(String::new))
             }
         };
-        let press = request.prompts.select_account || request.prompts.consent;
+        let presses_always = client.registration.always_presses(&request.redirect_uri);
+        let press = request.prompts.select_account || request.prompts.consent || presses_always;
         Ok(SignInRequirement { not_before: not_before(request, &client.registration, now), subject, press })
     }
 
@@ -271,7 +272,7 @@ impl Auth {
             // The page says why, once the user has pressed the button.
             _ if may_ask => self.ask(PendingAuthorization { session: Some(holder.digest()), ..pending }, visitor).await,
             Ok(_) => {
-                let text = "the user must confirm once that they continue to this client";
+                let text = "the user must confirm that they continue to this client";
                 Ok(self.error_step(&pending.request, OAuthErrorCode::InteractionRequired, text))
             }
             Err(refusal) => {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::client_choice::{ClientKind, PkceRequirement, RoleClaims, SigningAlgorithm, SsoMode};
-use super::redirect_uri::{InvalidRedirectUri, check_backchannel_address, check_origin, check_web_address};
+use super::redirect_uri::{
+    InvalidRedirectUri, check_backchannel_address, check_origin, check_web_address, is_on_loopback,
+};
 use super::scope::{OidcScope, OidcScopes};
 use crate::{Role, Roles, is_invisible};
 
@@ -98,6 +100,12 @@ pub enum InvalidRegistration {
     /// A public or native client cannot leave PKCE out.
     #[error("pkce can be optional for confidential clients only")]
     PkceNeeded,
+    /// A native client on loopback cannot sign users in without a press.
+    #[error(
+        "sso cannot be silent for a native client on the loopback address: every program on the user's computer can \
+         listen there; use ask"
+    )]
+    SilentOnLoopback,
     /// Only a public client has origins.
     #[error("origins are for public clients only")]
     OriginsOfConfidential,
@@ -137,6 +145,9 @@ impl ClientRegistration {
         if self.kind != ClientKind::Confidential && self.pkce != PkceRequirement::Required {
             return Err(InvalidRegistration::PkceNeeded);
         }
+        if self.sso == SsoMode::Silent && self.redirect_uris.iter().any(|address| self.always_presses(address)) {
+            return Err(InvalidRegistration::SilentOnLoopback);
+        }
         if self.kind == ClientKind::Confidential && !self.origins.is_empty() {
             return Err(InvalidRegistration::OriginsOfConfidential);
         }
@@ -160,6 +171,13 @@ impl ClientRegistration {
     #[must_use]
     pub fn has_secret(&self) -> bool {
         self.kind == ClientKind::Confidential
+    }
+
+    /// Whether the user presses a button each time before a code goes to this address. Every program on the user's computer can listen
+    /// on loopback and use the identifier of a native client (RFC 8252 §8.6).
+    #[must_use]
+    pub fn always_presses(&self, redirect_uri: &str) -> bool {
+        self.kind == ClientKind::Native && is_on_loopback(redirect_uri)
     }
 
     /// The group of a role.

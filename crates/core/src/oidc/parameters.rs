@@ -175,8 +175,8 @@ pub fn authorization_request(
             "code_challenge is missing: switch PKCE with the method S256 on in the client, or set pkce to optional for it here and send a nonce",
         ));
     }
-    let max_age =
-        parameters.get("max_age")?.map(|age| age.parse().map_err(|_| invalid("max_age must be a number of seconds")));
+    let max_age = parameters.get("max_age")?;
+    let max_age = max_age.map(|age| whole_seconds(age).ok_or_else(|| invalid("max_age must be a number of seconds")));
     Ok(AuthorizationRequest {
         client_id: client_id.to_owned(),
         redirect_uri: redirect_uri.to_owned(),
@@ -190,6 +190,11 @@ pub fn authorization_request(
         login_hint: bounded("login_hint", MAX_HINT)?,
         ui_locales: bounded("ui_locales", MAX_HINT)?,
     })
+}
+
+/// A number in digits alone: `parse` would also accept a sign.
+fn whole_seconds(text: &str) -> Option<u64> {
+    Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
 }
 
 /// Refuses parameters that ask for something that is not supported.
@@ -305,6 +310,10 @@ mod tests {
             ("response_type=code&response_type=code&scope=openid", InvalidRequest),
         ] {
             assert_eq!(ask(query).err(), Some(code), "{query}");
+        }
+        for age in ["%2B5", "-5", "5.0", "5+", "0x5"] {
+            let query = format!("response_type=code&scope=openid&max_age={age}&{CHALLENGE}");
+            assert_eq!(ask(&query).err(), Some(InvalidRequest), "{age}");
         }
         for prompt in ["none+login", "create", "max"] {
             let query = format!("response_type=code&scope=openid&prompt={prompt}&{CHALLENGE}");

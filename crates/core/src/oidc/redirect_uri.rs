@@ -84,8 +84,13 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Whether an address is one of the registered ones. Of a native client, addresses at a loopback IP literal match with any port
-/// (RFC 8252 §7.3).
+/// Whether an address is on the computer of the user who follows it.
+#[must_use]
+pub fn is_on_loopback(address: &str) -> bool {
+    Url::parse(address).is_ok_and(|url| is_loopback(&url))
+}
+
+/// Whether an address is one of the registered ones. Of a native client, addresses on loopback match with any port (RFC 8252 §7.3).
 #[must_use]
 pub fn is_registered(registered: &[String], kind: ClientKind, address: &str) -> bool {
     registered.iter().any(|known| {
@@ -97,15 +102,20 @@ pub fn is_registered(registered: &[String], kind: ClientKind, address: &str) -> 
 
 /// The parts of a loopback address before and after its port.
 fn split_loopback_port(address: &str) -> Option<(&'static str, &str)> {
-    let (host, rest) = ["http://127.0.0.1", "http://[::1]"]
+    let (host, rest) = ["http://127.0.0.1", "http://[::1]", "http://localhost"]
         .into_iter()
         .find_map(|host| address.strip_prefix(host).map(|rest| (host, rest)))?;
     let (port, path) = rest.split_at(rest.find('/')?);
     let has_port = match port.strip_prefix(':') {
-        Some(digits) => (1..=5).contains(&digits.len()) && digits.parse::<u16>().is_ok_and(|port| port > 0),
+        Some(port) => is_port(port),
         None => port.is_empty(),
     };
     has_port.then_some((host, path))
+}
+
+/// Whether a text is a port as browsers write it: the address is sent back as it came.
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0') && text.parse::<u16>().is_ok()
 }
 
 /// The address with parameters added to its query. A registered query stays.
@@ -187,12 +197,27 @@ mod tests {
                 "http://127.0.0.1:0/cb",
                 "http://127.0.0.1:99999/cb",
                 "http://127.0.0.1:/cb",
+                "http://127.0.0.1:+500/cb",
+                "http://127.0.0.1:0500/cb",
+                "http://localhost:5000/cb",
                 "http://127.0.0.1.evil.example/cb",
                 "http://[::1]:5000/cb",
             ] {
                 assert!(!is_registered(&registered, kind, bad), "{bad}");
             }
         }
+    }
+
+    #[test]
+    fn localhost_is_a_loopback_address_like_the_others() {
+        let registered = ["http://localhost/cb".to_owned()];
+        assert!(is_registered(&registered, ClientKind::Native, "http://localhost:5000/cb"));
+        assert!(!is_registered(&registered, ClientKind::Public, "http://localhost:5000/cb"));
+        for bad in ["http://127.0.0.1:5000/cb", "http://localhost.evil.example/cb", "http://localhost:+5/cb"] {
+            assert!(!is_registered(&registered, ClientKind::Native, bad), "{bad}");
+        }
+        assert!(is_on_loopback("http://localhost:5000/cb") && is_on_loopback("https://[::1]/cb"));
+        assert!(!is_on_loopback("https://localhost.example/cb"));
     }
 
     #[test]

@@ -33,8 +33,8 @@ pub(in crate::config) static CLIENT_KEYS: [ClientKey; 19] = [
     ClientKey {
         name: "kind",
         help: "How the client authenticates: with a secret (confidential), or with PKCE alone because it cannot keep one \
-               (public), or as a program on the user's own computer (native), whose redirect URIs on 127.0.0.1 and [::1] match \
-               with any port.",
+               (public), or as a program on the user's own computer (native), whose redirect URIs on loopback addresses match \
+               with any port and need a press at each sign-in.",
         expected: r#"one of "confidential", "public", "native""#,
         sample: Some(r#""confidential""#),
     },

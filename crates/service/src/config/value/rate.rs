@@ -35,7 +35,8 @@ fn parse(text: &str) -> Result<Option<Rate>, String> {
         return Ok(None);
     }
     let (count, per) = split(text).ok_or_else(|| format!("{} is not a rate", quoted(text)))?;
-    let count = count.parse().ok().filter(|count| (1..=MAX_RATE_COUNT).contains(count));
+    let count = Some(count).filter(|count| count.bytes().all(|byte| byte.is_ascii_digit()));
+    let count = count.and_then(|count| count.parse().ok()).filter(|count| (1..=MAX_RATE_COUNT).contains(count));
     count.and_then(|count| Rate::new(count, per)).map(Some).ok_or_else(|| format!("{} is out of range", quoted(text)))
 }
 

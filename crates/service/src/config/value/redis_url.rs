@@ -54,7 +54,7 @@ fn check_path(layout: &RedisTopology, parts: &UrlParts<'_>) -> Result<(), String
         RedisTopology::Single if parts.hosts.contains(',') => Err("it names several hosts; those of a cluster follow \
                                                             redis-cluster://, sentinels redis-sentinel://"
             .to_owned()),
-        RedisTopology::Single if !path.is_empty() && path.parse::<u16>().is_err() => {
+        RedisTopology::Single if !path.is_empty() && !is_database(path) => {
             Err("what follows the host is not the number of a database".to_owned())
         }
         RedisTopology::Sentinel => check_master(path),
@@ -65,6 +65,10 @@ fn check_path(layout: &RedisTopology, parts: &UrlParts<'_>) -> Result<(), String
     }
 }
 
+fn is_database(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
+}
+
 /// Checks the name of the master, and the number of a database if there is one.
 fn check_master(path: &str) -> Result<(), String> {
     let (master, database) = path.split_once('/').unwrap_or((path, ""));
@@ -73,7 +77,7 @@ fn check_master(path: &str) -> Result<(), String> {
                     redis-sentinel://one:26379/MASTER"
             .to_owned());
     }
-    if !database.is_empty() && database.parse::<u16>().is_err() {
+    if !database.is_empty() && !is_database(database) {
         return Err("what follows the master's name is not the number of a database".to_owned());
     }
     Ok(())

@@ -120,6 +120,9 @@ fn registration(problem: &InvalidRegistration, language: Language) -> String {
         (InvalidRegistration::NoRedirectUri, Language::Zh) => "至少需要一个地址",
         (InvalidRegistration::TooMany(_), Language::Zh) => "条目过多，最多 20 个",
         (InvalidRegistration::PkceNeeded, Language::Zh) => "只有 confidential 客户端可以不使用 PKCE",
+        (InvalidRegistration::SilentOnLoopback, Language::Zh) => {
+            "native 客户端使用本机回环地址时不能设为 silent：这台电脑上的任何程序都可以监听该地址；请改用 ask"
+        }
         (InvalidRegistration::OriginsOfConfidential, Language::Zh) => "只有公开客户端可以登记来源",
         (InvalidRegistration::NoOpenid, Language::Zh) => "必须包含 openid",
         (InvalidRegistration::Group, Language::Zh) => "名称必须是 1 到 64 个可见字符",

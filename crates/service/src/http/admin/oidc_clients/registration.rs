@@ -100,6 +100,7 @@ fn field(problem: &InvalidRegistration) -> &'static str {
         InvalidRegistration::NoRedirectUri => "redirect_uris",
         InvalidRegistration::Address { field, .. } | InvalidRegistration::TooMany(field) => field,
         InvalidRegistration::PkceNeeded => "pkce",
+        InvalidRegistration::SilentOnLoopback => "sso",
         InvalidRegistration::OriginsOfConfidential => "origins",
         InvalidRegistration::NoOpenid => "scopes",
         InvalidRegistration::Group => "groups",
