@@ -41,6 +41,9 @@ fn a_clients_life(operator: Operator<'_>) {
     let (id, secret) = made(&output);
     let secret = secret.expect("a confidential client has a secret");
     assert!(output.contains("/.well-known/openid-configuration") && output.contains("not shown again"), "{output}");
+    assert!(output.contains("PKCE (S256) is required") && output.contains("--pkce optional"), "{output}");
+    let registered = |name: &str| output.lines().find(|line| line.trim_start().starts_with(name)).map(str::to_owned);
+    assert!(registered("post-logout URI").is_some_and(|line| line.ends_with("  none")), "{output}");
     let state = |state: &str| {
         let found = row(operator, &id);
         assert_eq!(found[..5], [&*id, "Wiki", "confidential", state, "registered"], "{found:?}");
@@ -175,6 +178,9 @@ fn a_program_is_known_by_its_name() {
             assert!(program == "gitlab" || !output.contains('{'), "{output}");
             assert_eq!(secret.is_some(), program != "zammad", "{output}");
             assert!(output.contains(&format!("https://help.example.com{redirect}")), "{output}");
+            let post_logout = if language == "en" { "post-logout URI" } else { "退出后返回地址" };
+            let line = output.lines().find(|line| line.trim_start().starts_with(post_logout));
+            assert!(line.is_some_and(|line| line.contains("https://help.example.com/")), "{output}");
             let shown = operator.succeed(&["oidc", "client", "show", &id]);
             assert!(shown.contains(&format!("https://help.example.com{redirect}")), "{shown}");
             let backchannel = backchannel.map_or("none".to_owned(), |path| format!("https://help.example.com{path}"));

@@ -194,6 +194,61 @@ fn debug_text_is_recognised() {
     }
 }
 
+/// The only line with this text.
+fn only<'a>(log: &'a str, text: &str) -> &'a str {
+    let found: Vec<_> = log.lines().filter(|line| line.contains(text)).collect();
+    assert_eq!(found.len(), 1, "{text}: {found:#?}\n{log}");
+    found[0]
+}
+
+/// A program shows its users an error of its own at most, so the log says what it did wrong; and not what it sent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_goes_wrong_between_a_program_and_the_service_has_one_line() {
+    let mut desk = Desk::start().await;
+    let operator_at = desk.path().to_owned();
+    let add = [
+        "oidc",
+        "client",
+        "add",
+        "Wiki",
+        "--redirect-uri",
+        "https://wiki.example/cb",
+        "--algorithm",
+        "ES256",
+        "--json",
+    ];
+    let made: Value = serde_json::from_str(Operator::In(&operator_at).succeed(&add).trim()).unwrap();
+    let id = made["client_id"].as_str().unwrap();
+    let asked = format!(
+        "/oidc/authorize?client_id={id}&redirect_uri=https%3A%2F%2Fwiki.example%2Fcb&response_type=code&scope=openid&state=s3cret"
+    );
+    let back = desk.client.get(&asked, &[]).await;
+    assert!(location(&back).starts_with("https://wiki.example/cb?error=invalid_request&"), "{back:?}");
+    let elsewhere = "https%3A%2F%2Fwiki.example%2Fbye%3Ftoken%3Ds3cret";
+    let out = format!("/oidc/logout?client_id={id}&post_logout_redirect_uri={elsewhere}&state=s3cret");
+    assert!(location(&desk.client.get(&out, &[]).await).ends_with("/?logout=done"));
+    let form = [("client_id", id), ("client_secret", "dpe_s3cret"), ("grant_type", "authorization_code")];
+    assert_eq!(desk.client.post_form("/oidc/token", &[], &form).await.status, 401);
+    for number in 0..100 {
+        desk.client.get(&format!("{asked}&nonce={number}"), &[]).await;
+    }
+    let (_directory, log) = desk.stop();
+    let returned: Vec<_> = log.lines().filter(|line| line.contains("a request of a client was refused")).collect();
+    assert!((1..30).contains(&returned.len()), "strangers fill the log: {}", returned.len());
+    let client = format!("client_id=\"{id}\"");
+    for (line, words) in [
+        (
+            returned[0],
+            &["reason=\"invalid_request\"", "code_challenge is missing", "redirect_uri=\"https://wiki.example/cb\""][..],
+        ),
+        (only(&log, "a post-logout address is not registered"), &["redirect_uri=\"https://wiki.example/bye\""]),
+        (only(&log, "reason=\"invalid_client\""), &["its secret is wrong", "route=\"/oidc/token\""]),
+    ] {
+        assert!(line.contains(&client) && words.iter().all(|word| line.contains(word)), "{words:?}: {line}");
+    }
+    assert!(!log.contains("s3cret"), "{log}");
+}
+
 /// Anonymous refusals beyond the limit have no line; one line a minute says how many there were.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_anonymous_refusals_writes_few_lines() {

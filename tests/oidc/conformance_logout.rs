@@ -144,6 +144,21 @@ on_one_store! {
         scene.assert_signed_out().await;
     }
 
+    /// Some programs send nothing but the address. If one client alone has it, it is that client's.
+    async fn an_address_of_one_client_alone_leads_back_after_the_press() {
+        let mut scene = Scene::start().await;
+        let answer = scene.logout(&[("post_logout_redirect_uri", SIGNED_OUT), ("state", "x")]).await;
+        let prompt = scene.browser.prompt(&request_of(&answer)).await.data();
+        assert_eq!((&prompt["client"], &prompt["host"]), (&json!("Help desk"), &json!("rp.example")));
+        assert_eq!(scene.confirm(&answer).await, format!("{SIGNED_OUT}?state=x"));
+        scene.assert_signed_out().await;
+
+        let mut scene = Scene::start().await;
+        let twin = scene.app.oidc_client(crate::harness::registration()).await;
+        let answer = scene.logout(&[("post_logout_redirect_uri", SIGNED_OUT)]).await;
+        assert!(scene.confirm(&answer).await.is_null(), "{} has the same address", twin.id);
+    }
+
     async fn oidcc_rp_initiated_logout_no_params() {
         let mut scene = Scene::start().await;
         let answer = scene.logout(&[]).await;

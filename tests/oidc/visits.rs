@@ -82,6 +82,32 @@ on_one_store! {
         assert_eq!((answer.status, oauth_error(&answer).as_str()), (429, "temporarily_unavailable"));
     }
 
+    /// A library that looks for a session in a hidden frame must not wait until it gives up. The frame's cookies never come along, so
+    /// nothing is looked at, kept or counted.
+    async fn a_frame_of_another_site_that_asks_silently_is_told_that_nobody_is_signed_in() {
+        let app = TestApp::with(development(&[("limits.enabled", "true"), ("limits.oidc", "2/min")])).await;
+        let client = app.oidc_client(registration()).await;
+        let mut browser = app.oidc_browser().await;
+        let frame = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe"), ("sec-fetch-site", "cross-site")];
+        let silent = client.authorization().with("prompt", "none");
+        for _ in 0..4 {
+            let answer = browser.send("GET", &silent.path(), &frame, b"").await;
+            let address = location(&answer);
+            assert!(address.starts_with("https://rp.example/callback?error=login_required&"), "{answer:?}");
+            assert!(address.contains("&state=state+"), "{address}");
+            assert!(answer.header("set-cookie").is_none(), "{answer:?}");
+        }
+        // A page is never shown in a frame, and no address is told that is not registered.
+        for asked in [client.authorization(), silent.clone().with("redirect_uri", "https://evil.example/"),
+            silent.clone().with("client_id", "nobody")] {
+            let refused = browser.send("GET", &asked.path(), &frame, b"").await;
+            assert_eq!((refused.status, oauth_error(&refused).as_str()), (400, "invalid_request"), "{asked:?}");
+        }
+        for _ in 0..2 {
+            assert_eq!(browser.navigate(&client.authorization().path()).await.status, 303, "the frames were counted");
+        }
+    }
+
     /// Invalid tokens are limited, for each client and address; valid ones never are.
     async fn guesses_are_limited_at_every_endpoint() {
         let app = TestApp::with(development(&[("limits.enabled", "true"), ("limits.oidc", "2/min")])).await;

@@ -176,6 +176,7 @@ async fn a_user_who_cancels_or_is_refused_returns_without_a_code() {
         browser.click("#oidc #cancel").await;
         let back = back_at(&browser, &client).await;
         assert_eq!((back.error().as_str(), back.get("code")), ("access_denied", None));
+        assert_eq!(back.get("error_description").as_deref(), Some("the user did not continue"));
         assert_eq!(back.get("state").as_deref(), Some(sent.get("state")));
 
         send_to_us(&browser, &app, &restricted.authorization()).await;
@@ -183,10 +184,18 @@ async fn a_user_who_cancels_or_is_refused_returns_without_a_code() {
         browser.wait_for("#oidc-return").await;
         let title = localized(&options, "You cannot sign in to Vault", "您无法登录 Vault");
         assert_eq!(browser.text("#oidc-title").await, title);
+        let text = localized(&options, "Your account may not use this program. Ask", "您的账号不能使用该应用。请联系");
+        let shown = browser.text("#oidc-text").await;
+        assert!(
+            shown.starts_with(text) && shown.matches(localized(&options, "dmin", "管理员")).count() == 1,
+            "{shown}"
+        );
         is_good(&browser, title).await;
         picture(&browser, &format!("oidc-refused-{}", localized(&options, "en", "zh"))).await;
         browser.click("#oidc-return").await;
-        assert_eq!(back_at(&browser, &restricted).await.error(), "access_denied");
+        let back = back_at(&browser, &restricted).await;
+        assert_eq!(back.error(), "access_denied");
+        assert_eq!(back.get("error_description").as_deref(), Some("the user may not use this client"));
         assert_eq!(token_in_tab(&browser, &app).await, *token);
         nothing_was_blocked(&browser).await;
     }

@@ -17,9 +17,9 @@ learn({
   ],
   oidc_recent: ['{client} asks you to sign in again.', '{client} 要求您重新登录。'],
   oidc_refused: ['You cannot sign in to {client}', '您无法登录 {client}'],
-  oidc_refused_next: [
-    'Ask your administrator for access and give them the reference, or sign in as another user.',
-    '请联系管理员开通权限并告知参考编号，或使用其他账号登录。',
+  oidc_refused_text: [
+    'Your account may not use this program. Ask an administrator for access, or sign in as another user.',
+    '您的账号不能使用该应用。请联系管理员开通权限，或使用其他账号登录。',
   ],
   oidc_return: ['Return to {client}', '返回 {client}'],
   oidc_gone: ['This sign-in is no longer valid', '本次登录已失效'],
@@ -140,17 +140,18 @@ class OidcRequest {
     showWaiting();
     const answer = await post('/api/auth/oidc/continue', { request: this.id }, token);
     if (answer.code === 0) this.leaveFor(answer.data.redirect_to);
-    else this.refuse(answer, () => this.continueWith(token));
+    else this.refuse(answer, token);
   }
 
-  /** Returns to the program without a session. */
-  async deny() {
+  /** Returns to the program without a session; with a token the program learns whether its user may use it at all. */
+  async deny(token = '') {
     this.ways.stop();
     showWaiting();
-    const answer = await post('/api/auth/oidc/deny', { request: this.id });
+    const answer = await post('/api/auth/oidc/deny', { request: this.id }, token);
     if (answer.code === 0) this.leaveFor(answer.data.redirect_to);
+    else if (answer.code === NO_SESSION && token) await this.deny();
     else if (GONE.includes(answer.code)) this.expire();
-    else showTrouble(answer, () => this.deny());
+    else showTrouble(answer, () => this.deny(token));
   }
 
   leaveFor(address) {
@@ -160,23 +161,23 @@ class OidcRequest {
     goTo(address);
   }
 
-  refuse(answer, again) {
+  refuse(answer, token) {
     const reason = (answer.data && answer.data.reason) || '';
     if (reason === 'another_user_needed') this.signInAnew({ text: say('oidc_another', { client: this.client }) });
     else if (reason === 'recent_sign_in_needed') this.signInAnew({ text: say('oidc_recent', { client: this.client }) });
     else if (answer.code === NO_SESSION) this.signInAnew({ text: say('ended') });
     else if (GONE.includes(answer.code)) this.expire();
-    else if (reason) this.explain(answer);
-    else showTrouble(answer, again);
+    else if (reason) this.explain(reason === 'client_not_allowed' ? say('oidc_refused_text') : answer.message, token);
+    else showTrouble(answer, () => this.continueWith(token));
   }
 
   /** Other programs show errors as they are, so the user reads the reason here and then returns. */
-  explain({ message }) {
+  explain(text, token) {
     showCard({
       title: say('oidc_refused', { client: this.client }),
       host: this.host,
-      text: `${message} ${say('oidc_refused_next')}`,
-      actions: [action('oidc-return', say('oidc_return', { client: this.client }), () => this.deny(), { isMain: true })],
+      text,
+      actions: [action('oidc-return', say('oidc_return', { client: this.client }), () => this.deny(token), { isMain: true })],
       other: this.anotherUser(),
     });
   }

@@ -80,7 +80,7 @@ pub use oidc::{
     AuthorizationFailure, AuthorizationPageError, AuthorizationPrompt, AuthorizationStep, CheckedAuthorization,
     ClientCredentials, CodeRedemptionRequest, Continued, EmailDecision, IntrospectedToken, IssuedTokens, LogoutSender,
     LogoutStep, Needs, OidcError, RequestOrigin, ResolvedClient, SecretMethod, SigningKey, SigningKeys, TokenDetails,
-    client_secret_digest,
+    UnregisteredAddress, client_secret_digest,
 };
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use partial_or_full::{PartialOrFull, PartialTokenHolder};

@@ -37,7 +37,7 @@ pub use error::OidcError;
 pub use id_token::IssuedTokens;
 pub use introspection::{IntrospectedToken, TokenDetails};
 pub use keys::SigningKeys;
-pub use logout::LogoutStep;
+pub use logout::{LogoutStep, UnregisteredAddress};
 pub use logout_sender::LogoutSender;
 pub(crate) use logout_sender::shown_status;
 pub use pending::{Continued, RequestOrigin};

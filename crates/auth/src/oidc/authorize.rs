@@ -40,6 +40,8 @@ pub enum AuthorizationFailure {
     Redirect {
         /// The complete address, with the error.
         address: String,
+        /// The error. It repeats nothing that the client sent.
+        error: OAuthError,
     },
     /// The request could not be checked.
     Internal(Error),
@@ -150,8 +152,19 @@ impl Auth {
             let state = parameters.get("state").ok().flatten().filter(|state| state.len() <= MAX_STATE_BYTES);
             // Text that is not UTF-8 cannot be returned as it is.
             let state = state.filter(|_| parameters.is_utf8());
-            AuthorizationFailure::Redirect { address: self.error_redirect(redirect_uri, state, &error) }
+            AuthorizationFailure::Redirect { address: self.error_redirect(redirect_uri, state, &error), error }
         })
+    }
+
+    /// Answers a request of a frame of another site, whose browser sends no cookies: it gets no session, and no page is shown there.
+    /// `None` if the request wants a page.
+    #[must_use]
+    pub fn answer_foreign_frame(
+        &self,
+        CheckedAuthorization(request): &CheckedAuthorization,
+    ) -> Option<AuthorizationStep> {
+        let text = "frames of other sites have no session; sign in by a redirect of the whole page";
+        request.prompts.none.then(|| self.error_step(request, OAuthErrorCode::LoginRequired, text))
     }
 
     /// Answers a request: with a code where the browser's session is enough, or else by asking the user.

@@ -182,6 +182,11 @@ impl ResolvedClient {
         }
     }
 
+    /// Whether a browser may be sent to this address after a sign-out.
+    pub(super) fn returns_to(&self, address: &str) -> bool {
+        self.registration.post_logout_redirect_uris.iter().any(|known| known == address)
+    }
+
     fn is_secret(&self, text: &str, now: Timestamp) -> bool {
         let given = client_secret_digest(text);
         let mut valid = self.secrets.iter().filter(|(_, until)| until.is_none_or(|until| now < until));
@@ -238,17 +243,12 @@ impl Auth {
         address: IpAddr,
     ) -> Result<ResolvedClient, OidcError> {
         let client = self.oidc_client(credentials.id()).await?;
-        let is_known = client.is_some();
         match client.filter(|client| client.accepts(&credentials, self.clock.now())) {
             Some(client) if client.enabled => return Ok(client),
             Some(_) => return Err(invalid_client("the client is disabled")),
             None => {}
         }
         self.limit_wrong_secrets(credentials.id(), address).await?;
-        if is_known {
-            // The identifier of an unknown client may be any text from the wrong field, even a secret.
-            tracing::info!(client = credentials.id(), %address, "authentication of an OpenID Connect client failed");
-        }
         Err(invalid_client(
             "the client is unknown, its secret is wrong, or it authenticated in a way that is not its own",
         ))

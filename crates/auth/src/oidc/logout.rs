@@ -7,6 +7,7 @@ use deskpass_core::{AuthorizationRequestId, ClientInfo, Digest, Secret, SingleSi
 use deskpass_store::{AuditEvent, LogEntry};
 
 use super::authorize::{MAX_STATE_BYTES, REQUEST_LIFETIME};
+use super::client::ResolvedClient;
 use super::id_token_hint::IdTokenHint;
 use super::pending::{RequestOrigin, request_id};
 use crate::{Auth, Error, Refusal, TokenHolder};
@@ -34,6 +35,22 @@ impl fmt::Debug for LogoutStep {
             Self::Ask { .. } => "Ask",
         })
     }
+}
+
+/// A post-logout address that the client did not register. The browser is not sent there.
+#[derive(Clone, Debug)]
+pub struct UnregisteredAddress {
+    /// The client, if the request names one that exists.
+    pub client_id: Option<String>,
+    /// The address, as it was sent.
+    pub address: String,
+}
+
+/// The client of a request to sign out, and the session that it means, as the client knows it.
+#[derive(Default)]
+struct LogoutClient {
+    client: Option<ResolvedClient>,
+    sid: Option<String>,
 }
 
 /// A valid request to sign out.
@@ -206,37 +223,69 @@ impl Auth {
         }
     }
 
+    /// The post-logout address of a request if it is not registered: for the log, since neither the user nor the client is told.
+    pub async fn unregistered_logout_address(
+        &self,
+        parameters: &Parameters,
+    ) -> Result<Option<UnregisteredAddress>, Error> {
+        let Some(address) = text(parameters, "post_logout_redirect_uri") else { return Ok(None) };
+        let client = self.logout_client(parameters).await?.client;
+        if client.as_ref().is_some_and(|client| client.returns_to(address)) {
+            return Ok(None);
+        }
+        let client_id = client.map(|client| client.id);
+        Ok(Some(UnregisteredAddress { client_id, address: address.to_owned() }))
+    }
+
     /// Reads the parameters. What is not valid counts as missing: then the user is asked, and the browser is sent nowhere.
     async fn read_logout(&self, parameters: &Parameters) -> Result<CheckedLogout, Error> {
-        let text = |name: &'static str| parameters.get(name).ok().flatten();
-        let hint = match text("id_token_hint") {
-            Some(token) => self.read_hint(token).await?,
-            None => None,
-        };
-        let named = text("client_id").map(str::to_owned);
-        let (client_id, sid) = match (named, hint) {
-            (None, Some(IdTokenHint { client_id, sid, .. })) => (Some(client_id), sid),
-            (Some(named), Some(hint)) if named == hint.client_id => (Some(named), hint.sid),
-            // The ID token is of another client, so nothing of the request can be trusted.
-            (Some(_), Some(_)) => (None, None),
-            (named, None) => (named, None),
-        };
-        let client = match &client_id {
-            Some(id) => self.oidc_client(id).await?,
-            None => None,
-        };
+        let LogoutClient { client, sid } = self.logout_client(parameters).await?;
         let Some(client) = client else {
             return Ok(CheckedLogout { client_id: None, sid: None, redirect_to: None });
         };
-        let registered = &client.registration.post_logout_redirect_uris;
-        let address =
-            text("post_logout_redirect_uri").filter(|address| registered.iter().any(|known| known == address));
+        let address = text(parameters, "post_logout_redirect_uri").filter(|address| client.returns_to(address));
         // Text that is not UTF-8 cannot be returned as it is, and the address may be kept until the user has answered.
         let is_returnable = |state: &&str| parameters.is_utf8() && state.len() <= MAX_STATE_BYTES;
-        let redirect_to = address.map(|address| match text("state").filter(is_returnable) {
+        let redirect_to = address.map(|address| match text(parameters, "state").filter(is_returnable) {
             Some(state) => with_parameters(address, &[("state", state)]),
             None => address.to_owned(),
         });
-        Ok(CheckedLogout { client_id, sid, redirect_to })
+        Ok(CheckedLogout { client_id: Some(client.id), sid, redirect_to })
     }
+
+    /// The client that the parameters name by its identifier or its ID token; or else the only one that registered the post-logout
+    /// address, since some programs send nothing but that.
+    async fn logout_client(&self, parameters: &Parameters) -> Result<LogoutClient, Error> {
+        let (named, token) = (text(parameters, "client_id"), text(parameters, "id_token_hint"));
+        let hint = match token {
+            Some(token) => self.read_hint(token).await?,
+            None => None,
+        };
+        let (id, sid) = match (named, hint) {
+            (None, None) if token.is_none() => {
+                return Ok(LogoutClient { client: self.only_client_to_return_to(parameters).await?, sid: None });
+            }
+            (None, Some(IdTokenHint { client_id, sid, .. })) => (client_id, sid),
+            (Some(named), Some(hint)) if named == hint.client_id => (hint.client_id, hint.sid),
+            (Some(named), None) => (named.to_owned(), None),
+            // The ID token is invalid or of another client, so nothing of the request can be trusted.
+            (None, None) | (Some(_), Some(_)) => return Ok(LogoutClient::default()),
+        };
+        let client = self.oidc_client(&id).await?;
+        Ok(LogoutClient { sid: sid.filter(|_| client.is_some()), client })
+    }
+
+    /// The client that registered the post-logout address, if there is exactly one.
+    async fn only_client_to_return_to(&self, parameters: &Parameters) -> Result<Option<ResolvedClient>, Error> {
+        let Some(address) = text(parameters, "post_logout_redirect_uri") else { return Ok(None) };
+        let all = self.oidc_client_list().await?;
+        let mut found = all.into_iter().filter(|client| client.enabled && client.returns_to(address));
+        let only = found.next();
+        Ok(only.filter(|_| found.next().is_none()))
+    }
+}
+
+/// A parameter; a repeated one counts as missing.
+fn text<'a>(parameters: &'a Parameters, name: &'static str) -> Option<&'a str> {
+    parameters.get(name).ok().flatten()
 }

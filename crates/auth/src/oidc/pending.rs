@@ -139,13 +139,40 @@ impl Auth {
         Ok(Continued { redirect_to, sso })
     }
 
-    /// Ends a request because the user does not continue; returns the client's address with the error.
-    pub async fn deny_authorization(&self, request: &str, caller: &RequestOrigin) -> Result<String, Error> {
+    /// Ends a request because the user does not continue, or may not; returns the client's address with the error.
+    pub async fn deny_authorization(
+        &self,
+        request: &str,
+        holder: Option<&TokenHolder>,
+        caller: &RequestOrigin,
+        visitor: &ClientInfo,
+    ) -> Result<String, Error> {
         let (id, ..) = self.pending_authorization(request, caller).await?;
         let taken = self.shared.oidc_requests.take(&id, self.clock.now()).await?;
-        let PendingAuthorization { request, .. } = taken.ok_or(Refusal::OidcRequestGone)?;
-        let error = OAuthError::new(OAuthErrorCode::AccessDenied, "the user did not continue");
+        let pending = taken.ok_or(Refusal::OidcRequestGone)?;
+        let known = match holder {
+            Some(holder) => Some(holder.clone()),
+            None => self.pressing_holder(&pending, caller, visitor).await.ok(),
+        };
+        let request = pending.request;
+        let is_refused = match known {
+            Some(holder) => self.is_refused_at_client(&request.client_id, &holder, visitor).await?,
+            None => false,
+        };
+        let text = if is_refused { "the user may not use this client" } else { "the user did not continue" };
+        let error = OAuthError::new(OAuthErrorCode::AccessDenied, text);
         Ok(self.error_redirect(&request.redirect_uri, request.state.as_deref(), &error))
+    }
+
+    /// Whether this user cannot continue to a client. The client is told, since its page can say so.
+    async fn is_refused_at_client(
+        &self,
+        client_id: &str,
+        holder: &TokenHolder,
+        visitor: &ClientInfo,
+    ) -> Result<bool, Error> {
+        let rules = self.store.access_rules().await?;
+        Ok(self.admit_to_client(&rules, client_id, holder, visitor.address.decided).is_err())
     }
 
     /// The digest of its id, the request and its client, if the caller may use it and the client still permits it.

@@ -96,7 +96,7 @@ pub(super) struct AddClient {
     /// The client cannot keep a secret; it authenticates with PKCE alone.
     #[arg(long)]
     public: bool,
-    /// The client runs on the user's own computer; redirect URIs on 127.0.0.1, [::1] and localhost match with any port.
+    /// The client runs on the user's own computer; redirect URIs on 127.0.0.1, `[::1]` and localhost match with any port.
     #[arg(long, conflicts_with = "public")]
     native: bool,
     /// Address that browsers may be sent to after a sign-out. Can be repeated.

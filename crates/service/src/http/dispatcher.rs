@@ -24,14 +24,15 @@ use tracing::Instrument as _;
 
 use self::direct::DirectRoutes;
 pub(crate) use self::direct::{DirectAnswer, DirectAttempts};
-use self::navigation::{is_navigation, is_prefetch};
+use self::navigation::{is_foreign_frame, is_navigation, is_prefetch};
 use self::request_ids::{REQUEST_ID, RequestIds};
 use self::security_headers::add_security_headers;
 use crate::App;
 use crate::config::Language;
 use crate::http::error::{ApiError, BadRequest, ErrorInfo};
+use crate::http::oidc::authorize::{AUTHORIZE, answer_foreign_frame};
 use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, X_FORWARDED_FOR, client_address, language};
-use crate::http::response::{ErrorBody, ErrorContext, ErrorPageCause, Outcome, envelope, oauth_body};
+use crate::http::response::{ClientMistake, ErrorBody, ErrorContext, Outcome, envelope, oauth_body};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
 use crate::http::{admission, api_document, held_refusals, high_risk, pages, rate_limit};
@@ -131,8 +132,8 @@ impl Dispatcher {
             self.set_envelope_headers(&mut response);
             *response.body_mut() = Body::from(envelope::close_envelope(envelope, matched.id()));
         } else {
-            if let Some(cause) = response.extensions_mut().remove::<ErrorPageCause>() {
-                error_pages::log(app, cause, matched.origin.client(app), matched.trace.reference, matched.id());
+            if let Some(mistake) = response.extensions_mut().remove::<ClientMistake>() {
+                error_pages::log(app, mistake, matched.origin.client(app), matched.trace.reference, matched.id());
             }
             add_security_headers(response.headers_mut());
         }
@@ -192,7 +193,11 @@ impl Dispatcher {
                 ApiError::from(BadRequest::Prefetch).into_response()
             }
             Some((_, route)) if route.is_visited && !is_navigation(request.headers()) => {
-                ApiError::from(BadRequest::NotANavigation).into_response()
+                let silent = match route.path {
+                    AUTHORIZE if is_foreign_frame(request.headers()) => answer_foreign_frame(app, request.uri()).await,
+                    _ => None,
+                };
+                silent.unwrap_or_else(|| ApiError::from(BadRequest::NotANavigation).into_response())
             }
             Some((row, route)) => {
                 let path_params = matched.path_params.clone();
@@ -357,8 +362,11 @@ fn log_refusal(app: &App, refused: &ApiError, matched: &MatchedRequest<'_>) {
     }
     // Not the message: it may repeat a text of the client, even a token from the wrong field.
     let ErrorInfo { code, reason, .. } = refused.info();
+    // This one is ours, for the developer of the client.
+    let description = if let ApiError::OAuth(error) = refused { Some(&*error.description) } else { None };
     let (employee, route) = (employee.map(tracing::field::display), matched.route.map(|(_, route)| route.path));
-    tracing::info!(code, reason, employee, route, %reference, request_id = matched.id(), "refused");
+    let (client_id, request_id) = (matched.trace.client(), matched.id());
+    tracing::info!(code, reason, description, client_id, employee, route, %reference, request_id, "refused");
 }
 
 /// Responds to a request that matches no route: with a page where a browser goes to an unknown address, else with an error.

@@ -17,7 +17,7 @@ pub(crate) use describe::{DescribeOutput, OutputSpec, SuccessBody, described_res
 pub(crate) use direct::DirectReply;
 pub(crate) use envelope::{FlatReply, NegativeReply, Outcome, RenderedReply, Reply};
 pub(crate) use error_body::{ErrorBody, ErrorContext};
-pub(crate) use error_page::ErrorPageCause;
+pub(crate) use error_page::{ClientMistake, MistakeOutcome};
 pub(crate) use login_result::LoginResult;
 pub(crate) use oauth_body::oauth_body;
 pub(crate) use redirect::{OAUTH_STATE, SCAN_PATH};

@@ -49,14 +49,17 @@ impl Instructions<'_> {
 
     /// The addresses that are registered.
     fn registered(&self, language: Language) -> String {
-        let ClientRegistration { redirect_uris, backchannel_logout_uri, .. } = self.registration;
-        let none = language.of(["none", "无"]).to_owned();
+        let ClientRegistration { redirect_uris, post_logout_redirect_uris, backchannel_logout_uri, .. } =
+            self.registration;
+        let none = language.of(["none", "无"]);
+        let row = |names: [&str; 2], addresses: String| {
+            let addresses = if addresses.is_empty() { none.to_owned() } else { addresses };
+            [language.of(names).to_owned(), addresses]
+        };
         let rows = [
-            [language.of(["redirect URI", "回调地址"]).to_owned(), redirect_uris.join(" ")],
-            [
-                language.of(["back-channel URI", "退出通知地址"]).to_owned(),
-                backchannel_logout_uri.clone().unwrap_or(none),
-            ],
+            row(["redirect URI", "回调地址"], redirect_uris.join(" ")),
+            row(["post-logout URI", "退出后返回地址"], post_logout_redirect_uris.join(" ")),
+            row(["back-channel URI", "退出通知地址"], backchannel_logout_uri.clone().unwrap_or_default()),
         ];
         let heading = language.of(["Registered:", "已登记："]);
         format!("{heading}\n\n  {}", table(&rows).replace('\n', "\n  "))

@@ -193,10 +193,11 @@ static OTHER: Recipe = Recipe {
     takes_groups: true,
     steps: [
         "In the program:\n\n{endpoints}\n\n\
-         Turn on PKCE (S256) if the program has a switch for it. Use sub to recognise users: names and addresses can pass to \
+         PKCE (S256) is required: turn it on in the program. For a program that cannot do it, add the client with \
+         --pkce optional; it must then send a nonce. Use sub to recognise users: names and addresses can pass to \
          another person.",
         "在程序中填写：\n\n{endpoints}\n\n\
-         如程序有 PKCE（S256）开关，请开启。请用 sub 识别用户：名称和邮箱可能转给他人。",
+         必须使用 PKCE（S256），请在程序中开启。程序不支持时，添加客户端时加上 --pkce optional，此时程序必须发送 nonce。请用 sub 识别用户：名称和邮箱可能转给他人。",
     ],
 };
 

@@ -80,13 +80,15 @@ pub(crate) async fn continue_request(
     Ok((cookie, Reply(Proceed::to(continued.redirect_to))))
 }
 
-/// Returns to the client without a code.
+/// Returns to the client without a code; with the session of the token, the client is told whether its user may use it.
 pub(crate) async fn deny(
     app: App,
     caller: RequestOrigin,
-    JsonBody(input): JsonBody<RequestBody>,
+    visitor: ClientInfo,
+    SessionIfSent(holder, JsonBody(input)): SessionIfSent<JsonBody<RequestBody>>,
 ) -> Result<Reply<Proceed>, ApiError> {
-    Ok(Reply(Proceed::to(app.auth.deny_authorization(&input.request, &caller).await?)))
+    let denied = app.auth.deny_authorization(&input.request, holder.as_ref(), &caller, &visitor).await?;
+    Ok(Reply(Proceed::to(denied)))
 }
 
 /// The session was ended.

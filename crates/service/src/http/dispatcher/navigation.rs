@@ -9,6 +9,16 @@ pub(super) fn is_prefetch(headers: &HeaderMap) -> bool {
     says("sec-purpose", "prefetch") || says("purpose", "prefetch") || says("x-moz", "prefetch")
 }
 
+/// Whether a frame of another site asks. Its request has no cookie of ours, and whatever the answer is, the frame shows nothing of it.
+pub(super) fn is_foreign_frame(headers: &HeaderMap) -> bool {
+    let is = |name: &str, words: &[&str]| {
+        headers.get(name).is_some_and(|value| words.iter().any(|word| value.as_bytes() == word.as_bytes()))
+    };
+    is("sec-fetch-mode", &["navigate"])
+        && is("sec-fetch-dest", &["iframe", "frame"])
+        && is("sec-fetch-site", &["cross-site"])
+}
+
 /// Whether a browser shows the answer to its user. Otherwise any page could use up the limit of everyone behind its visitor's
 /// address. A frame of the same site may look for a session without asking the user; programs report nothing.
 pub(super) fn is_navigation(headers: &HeaderMap) -> bool {

@@ -2,7 +2,7 @@
 
 use axum::response::{IntoResponse as _, Response};
 use deskpass_auth::{AuthorizationFailure, AuthorizationPageError, AuthorizationStep, Error, Refusal};
-use deskpass_core::oidc::Parameters;
+use deskpass_core::oidc::{OAuthError, Parameters};
 use deskpass_core::{ClientInfo, Digest, Secret, SingleSignOn};
 use hyper::{HeaderMap, Uri};
 
@@ -16,6 +16,9 @@ use crate::http::request::{AuthorizingBrowser, OAuthForm, SsoCookie};
 use crate::http::response::{SetCookie, landing};
 use crate::site::OidcErrorPage;
 
+/// The path of the endpoint.
+pub(crate) const AUTHORIZE: &str = "/oidc/authorize";
+
 /// The parameter with which a browser continues after a POST, also with a logout.
 pub(super) const RESUME: &str = "resume";
 
@@ -24,7 +27,10 @@ enum Stopped {
     /// The page says so: it is not known where else the browser could go.
     Page(OidcErrorPage),
     /// The client is told at its registered address.
-    Redirect(String),
+    Redirect {
+        address: String,
+        error: OAuthError,
+    },
     Error(ApiError),
 }
 
@@ -50,6 +56,17 @@ pub(crate) async fn authorize(
         }
         Ok(AuthorizationStep::Redirect(to)) => Ok(landing::see_other(&to)),
         Err(stopped) => stopped.answer(&request).await,
+    }
+}
+
+/// Answers a frame of another site that looks for a session without asking the user (`prompt=none`), so that its library need not wait
+/// until it gives up. `None` for anything else. Neither reads cookies nor counts nor keeps anything: any page can open frames.
+pub(crate) async fn answer_foreign_frame(app: &App, uri: &Uri) -> Option<Response> {
+    let parameters = Parameters::parse(uri.query().unwrap_or_default().as_bytes());
+    let checked = app.auth.check_authorization(&parameters).await.ok()?;
+    match app.auth.answer_foreign_frame(&checked)? {
+        AuthorizationStep::Redirect(to) => Some(landing::see_other(&to)),
+        AuthorizationStep::Ask { .. } => None,
     }
 }
 
@@ -94,7 +111,7 @@ impl Stopped {
     async fn answer(self, request: &PageRequest<'_>) -> Result<Response, ApiError> {
         match self {
             Self::Page(page) => request.end_on(page).await,
-            Self::Redirect(address) => Ok(landing::see_other(&address)),
+            Self::Redirect { address, error } => Ok(request.return_with(&address, error).await),
             Self::Error(error) => Err(error),
         }
     }
@@ -112,7 +129,7 @@ impl From<AuthorizationFailure> for Stopped {
             AuthorizationFailure::Page(AuthorizationPageError::InvalidRequest) => {
                 Self::Page(OidcErrorPage::InvalidRequest)
             }
-            AuthorizationFailure::Redirect { address } => Self::Redirect(address),
+            AuthorizationFailure::Redirect { address, error } => Self::Redirect { address, error },
             AuthorizationFailure::Internal(error) => error.into(),
         }
     }

@@ -21,6 +21,9 @@ pub(super) async fn authenticate(
 ) -> Result<(ResolvedClient, Parameters), ApiError> {
     let parameters = form.parameters()?;
     let credentials = credentials(&form.headers, &parameters)?;
+    if form.app.auth.oidc_client(credentials.id()).await?.is_some() {
+        form.trace.set_client(credentials.id());
+    }
     Ok((form.app.auth.authenticate_client(credentials, visitor.address.decided).await?, parameters))
 }
 

@@ -1,7 +1,8 @@
-//! The page for a request of a browser that leads nowhere else.
+//! Requests of a client's browser that go wrong: they end on a page, or return to the client, and leave a line in the service log.
 
 use axum::response::Response;
-use deskpass_core::oidc::Parameters;
+use deskpass_auth::UnregisteredAddress;
+use deskpass_core::oidc::{OAuthError, Parameters};
 use deskpass_core::{ClientInfo, Reference, is_invisible};
 use hyper::HeaderMap;
 use url::Url;
@@ -10,13 +11,13 @@ use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
 use crate::http::pages;
-use crate::http::response::ErrorPageCause;
+use crate::http::response::{ClientMistake, MistakeOutcome, landing};
 use crate::site::OidcErrorPage;
 
 /// The most characters of a redirect URI in the service log.
 const MAX_LOGGED_CHARS: usize = 200;
 
-/// A request that may end on an error page.
+/// A request that may go wrong.
 pub(super) struct PageRequest<'a> {
     app: &'a App,
     parameters: &'a Parameters,
@@ -40,9 +41,30 @@ impl<'a> PageRequest<'a> {
     pub(super) async fn end_on(&self, page: OidcErrorPage) -> Result<Response, ApiError> {
         let mut response = pages::oidc_error(self.app, page, self.reference, self.preferred, self.headers)?;
         let client_id = self.known_client().await;
-        let cause = ErrorPageCause { reason: page.reason(), client_id, redirect_uri: self.redirect_uri() };
-        response.extensions_mut().insert(cause);
+        let outcome = MistakeOutcome::ErrorPage(page.reason());
+        let redirect_uri = self.redirect_uri();
+        response.extensions_mut().insert(ClientMistake { outcome, client_id, redirect_uri });
         Ok(response)
+    }
+
+    /// Returns to the client, at this address, with an error.
+    pub(super) async fn return_with(&self, address: &str, error: OAuthError) -> Response {
+        let mut response = landing::see_other(address);
+        let client_id = self.known_client().await;
+        let (outcome, redirect_uri) = (MistakeOutcome::Returned(error), self.redirect_uri());
+        response.extensions_mut().insert(ClientMistake { outcome, client_id, redirect_uri });
+        response
+    }
+
+    /// The answer to a sign-out, with the line about a post-logout address that is not registered.
+    pub(super) async fn signed_out(&self, mut response: Response) -> Response {
+        // The answer does not depend on it.
+        let unregistered = self.app.auth.unregistered_logout_address(self.parameters).await.ok().flatten();
+        if let Some(UnregisteredAddress { client_id, address }) = unregistered {
+            let (outcome, redirect_uri) = (MistakeOutcome::PostLogoutAddress, logged_address(&address));
+            response.extensions_mut().insert(ClientMistake { outcome, client_id, redirect_uri });
+        }
+        response
     }
 
     /// The client, if there is such a client. Any other text may be anything, even a secret in the wrong field.

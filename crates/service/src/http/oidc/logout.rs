@@ -28,9 +28,10 @@ pub(crate) async fn logout(
 ) -> Result<Response, ApiError> {
     let parameters = Parameters::parse(uri.query().unwrap_or_default().as_bytes());
     let own = browser.as_ref().map(Secret::digest);
+    let request = PageRequest::new(&app, &parameters, &visitor, preferred, &headers);
     match next_step(&app, &parameters, sso, own, &visitor).await {
-        Ok(step) => Ok(answer(&app, step, browser.as_ref())),
-        Err(error) => stopped(error, &PageRequest::new(&app, &parameters, &visitor, preferred, &headers)).await,
+        Ok(step) => Ok(request.signed_out(answer(&app, step, browser.as_ref())).await),
+        Err(error) => stopped(error, &request).await,
     }
 }
 
@@ -43,12 +44,13 @@ pub(crate) async fn logout_of_form(
     form: OAuthForm,
 ) -> Result<Response, ApiError> {
     let (app, parameters) = (&form.app, form.all_parameters()?);
+    let request = PageRequest::new(app, &parameters, &visitor, preferred, &form.headers);
     match app.auth.keep_logout(&parameters, &visitor).await {
         Ok(kept) => {
             let resumed = format!("{}/oidc/logout?{RESUME}={}", app.settings.public_url, kept.expose());
-            Ok(landing::see_other(&resumed))
+            Ok(request.signed_out(landing::see_other(&resumed)).await)
         }
-        Err(error) => stopped(error, &PageRequest::new(app, &parameters, &visitor, preferred, &form.headers)).await,
+        Err(error) => stopped(error, &request).await,
     }
 }
 

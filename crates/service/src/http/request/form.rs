@@ -12,7 +12,7 @@ use url::form_urlencoded;
 use crate::App;
 use crate::http::error::{ApiError, BadRequest};
 use crate::http::request::body::form_bytes;
-use crate::http::request::{DescribeInput, RequestContext};
+use crate::http::request::{DescribeInput, RequestContext, RequestTrace};
 
 /// The largest form, in bytes.
 const MAX_FORM_BYTES: usize = 16 * 1024;
@@ -23,6 +23,7 @@ const MAX_FORM_BYTES: usize = 16 * 1024;
 pub(crate) struct OAuthForm {
     pub(crate) app: App,
     pub(crate) headers: HeaderMap,
+    pub(crate) trace: RequestTrace,
     body: Result<Bytes, ApiError>,
 }
 
@@ -41,9 +42,9 @@ impl OAuthForm {
 impl FromRequest<RequestContext> for OAuthForm {
     type Rejection = Infallible;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, Infallible> {
-        let headers = request.headers().clone();
+        let (headers, trace) = (request.headers().clone(), context.trace.clone());
         let body = form_bytes(MAX_FORM_BYTES, request, context).await;
-        Ok(Self { app: context.app.newest(), headers, body })
+        Ok(Self { app: context.app.newest(), headers, trace, body })
     }
 }
 

@@ -1,4 +1,5 @@
-//! What the lines of a request in the service log say about it: its reference, the caller's trace, and its employee once known.
+//! What the lines of a request in the service log say about it: its reference, the caller's trace, and its employee or client once
+//! known.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,18 +20,25 @@ pub(crate) fn trace_span(parent: Option<&TraceParent>) -> Span {
     }
 }
 
-/// The reference of a request, the caller's trace, and its employee once known. Clones are about the same request.
+/// The reference of a request, the caller's trace, and its employee or client once known. Clones are about the same request.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestTrace {
     pub(crate) reference: Reference,
     /// The trace of the caller, if it sent one.
     pub(crate) parent: Option<TraceParent>,
-    employee: Arc<OnceLock<EmployeeKey>>,
+    parties: Arc<Parties>,
+}
+
+/// Whom a request is about, once known.
+#[derive(Debug, Default)]
+struct Parties {
+    employee: OnceLock<EmployeeKey>,
+    client: OnceLock<String>,
 }
 
 impl RequestTrace {
     pub(crate) fn new(reference: Reference) -> Self {
-        Self { reference, parent: None, employee: Arc::default() }
+        Self { reference, parent: None, parties: Arc::default() }
     }
 
     /// The trace of a request with these headers. A header that is sent twice names no trace.
@@ -51,11 +59,21 @@ impl RequestTrace {
     /// Records whom the request is about. The first word counts: it comes from the token.
     pub(crate) fn set_employee(&self, employee: &EmployeeKey) {
         // A later one is about the same request.
-        let _ = self.employee.set(employee.clone());
+        let _ = self.parties.employee.set(employee.clone());
     }
 
     pub(crate) fn employee(&self) -> Option<&EmployeeKey> {
-        self.employee.get()
+        self.parties.employee.get()
+    }
+
+    /// Records the OpenID Connect client that the request names. It exists: any other text may be a secret from the wrong field.
+    pub(crate) fn set_client(&self, id: &str) {
+        // A request names one client.
+        let _ = self.parties.client.set(id.to_owned());
+    }
+
+    pub(crate) fn client(&self) -> Option<&str> {
+        self.parties.client.get().map(String::as_str)
     }
 
     /// The span of a sign-in through the platform: every line of it, also of the platform's client, has this reference, and the

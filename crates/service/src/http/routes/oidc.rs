@@ -52,8 +52,8 @@ pub(super) fn provider_routes() -> Vec<Route> {
     }
     table.extend([
         Route::get("/oidc/jwks", Anyone, discovery::jwks),
-        Route::get("/oidc/authorize", Anyone, authorize::authorize).limit(Oidc).with_side_effects().visited(),
-        Route::post("/oidc/authorize", Anyone, authorize::authorize_of_form).limit(Oidc).visited(),
+        Route::get(authorize::AUTHORIZE, Anyone, authorize::authorize).limit(Oidc).with_side_effects().visited(),
+        Route::post(authorize::AUTHORIZE, Anyone, authorize::authorize_of_form).limit(Oidc).visited(),
         Route::post("/oidc/token", Anyone, token::token),
         Route::get("/oidc/userinfo", Anyone, userinfo::userinfo).direct(userinfo::userinfo_directly),
         Route::post("/oidc/userinfo", Anyone, userinfo::userinfo_of_form),
