@@ -16,6 +16,7 @@ mod keys;
 mod kinds;
 mod public_clients;
 mod races;
+mod shared_browser;
 mod sign_in_page;
 mod sudden_ends;
 mod visits;

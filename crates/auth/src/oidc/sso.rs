@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deskpass_core::oidc::SignInRequirement;
-use deskpass_core::{Digest, Secret, SingleSignOn};
+use deskpass_core::{ClientInfo, Digest, Secret, SingleSignOn};
+use deskpass_store::{AuditEvent, LogEntry};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
@@ -25,6 +26,30 @@ impl Auth {
         let session = self.store.browser_session(cookie.digest(), self.clock.now()).await?;
         let Some(session) = session else { return Ok(None) };
         self.valid_holder(session, from).await
+    }
+
+    /// Ends the session that a browser's single sign-on cookie belongs to if another user signed in there, with this session: the next
+    /// program would still get the first user, and nothing else in the browser leads to that session any more. The cookie stands for
+    /// nothing then. All tabs of one user stay signed in.
+    pub async fn end_replaced_session(
+        &self,
+        cookie: &Secret<SingleSignOn>,
+        signed_in: Digest,
+        visitor: &ClientInfo,
+    ) -> Result<(), Error> {
+        let now = self.clock.now();
+        let Some(session) = self.store.browser_session(cookie.digest(), now).await? else { return Ok(()) };
+        let Some(first) = self.untouched_holder(session).await? else { return Ok(()) };
+        let Some(next) = self.untouched_holder(signed_in).await? else { return Ok(()) };
+        if first.session().employee == next.session().employee {
+            return Ok(());
+        }
+        let plain = self.entry(AuditEvent::Logout, first.session(), now, visitor)?;
+        let detail = "another user signed in in this browser".to_owned();
+        let entry = LogEntry { actor: Some(next.session().employee.clone()), detail, ..plain };
+        // If it has ended meanwhile, nothing is left to do.
+        self.store.end_session(session, self.deny_until(now), entry).await?;
+        Ok(())
     }
 
     /// The holder of the session with this digest, if the session is valid.

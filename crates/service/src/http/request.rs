@@ -28,7 +28,9 @@ pub(crate) use body::{FormOrJson, FullRequest, JSON, JsonBody, OptionalBody, jso
 pub(crate) use change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath, PathAndBody, PathAndCheckedBody};
 pub(crate) use client::{X_FORWARDED_FOR, client_address, client_ip, forwarded_for};
 pub(crate) use context::{HighRiskOperation, RequestContext, ReserveConnection};
-pub(crate) use cookies::{CookieKind, Cookies, OPENER_NAMES, OPENERS, SsoCookie, by_mode, cookie_name};
+pub(crate) use cookies::{
+    CookieKind, Cookies, OPENER_NAMES, OPENERS, SigningInBrowser, SsoCookie, by_mode, cookie_name,
+};
 pub(crate) use describe::{BodySpec, DescribeInput, InputSpec};
 pub(crate) use detached::run_to_completion;
 pub(crate) use direct::DirectRequest;

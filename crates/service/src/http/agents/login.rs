@@ -10,7 +10,7 @@ use tracing::Instrument as _;
 use crate::App;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    Cookies, FromFields, InvalidFields, JsonBody, OptionalSession, RequestTrace, run_to_completion,
+    Cookies, FromFields, InvalidFields, JsonBody, OptionalSession, RequestTrace, SigningInBrowser, run_to_completion,
 };
 use crate::http::response::{LoginResult, Reply, SetCookie, redirect, remember_browser};
 use crate::timestamp::Rfc3339;
@@ -102,6 +102,7 @@ pub(crate) async fn login(
     visitor: ClientInfo,
     trace: RequestTrace,
     cookies: Cookies,
+    own_browser: SigningInBrowser,
     OptionalSession(shown): OptionalSession,
     JsonBody(AgentLoginBody { employee_id, credentials }): JsonBody<AgentLoginBody>,
 ) -> Result<(SetCookie, Reply<AgentEntered>), ApiError> {
@@ -114,6 +115,9 @@ pub(crate) async fn login(
     let inside = app.clone();
     let work = async move { inside.auth.agent_login(&login).await };
     let entry = run_to_completion(work.instrument(trace.sign_in_span(trace.reference))).await?;
+    if let AgentLoginOutcome::Full(signed_in) = &entry {
+        own_browser.signed_in(&app, signed_in.token.digest()).await;
+    }
     let cookie = remember_browser(&app, &cookies, entry.signed_in()).await;
     Ok((cookie, Reply(entry.into())))
 }

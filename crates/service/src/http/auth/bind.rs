@@ -4,7 +4,7 @@ use deskpass_core::{BindProof, ClientInfo, CorpId, EmployeeId, Secret};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::{Cookies, FromFields, JsonBody, RequestTrace};
+use crate::http::request::{Cookies, FromFields, JsonBody, RequestTrace, SigningInBrowser};
 use crate::http::response::{LoginResult, Reply, SetCookie};
 
 /// The employee to bind to.
@@ -24,6 +24,7 @@ pub(crate) async fn bind(
     visitor: ClientInfo,
     trace: RequestTrace,
     cookies: Cookies,
+    browser: SigningInBrowser,
     JsonBody(input): JsonBody<BindBody>,
 ) -> Result<(SetCookie, Reply<LoginResult>), ApiError> {
     let app = app.newest();
@@ -32,6 +33,7 @@ pub(crate) async fn bind(
     let kept = cookies.get::<BindProof>();
     let proof = input.proof.as_deref().or(kept.as_ref().map(Secret::expose));
     let signed_in = app.auth.bind(&employee, proof, &visitor).await?;
+    browser.signed_in(&app, signed_in.token.digest()).await;
     let forget = if kept.is_some() { SetCookie::clear::<BindProof>(&app) } else { SetCookie::NONE };
     Ok((forget, Reply(signed_in.into())))
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::request::{Cookies, FromFields, JsonBody, OptionalBody, run_to_completion};
+use crate::http::request::{Cookies, FromFields, JsonBody, OptionalBody, SigningInBrowser, run_to_completion};
 use crate::http::response::{LoginResult, Reply, SetCookie, qr_picture, remember_browser};
 use crate::timestamp::Rfc3339;
 
@@ -107,11 +107,15 @@ pub(crate) async fn bind(
     bearer: PartialOrFull,
     visitor: ClientInfo,
     cookies: Cookies,
+    browser: SigningInBrowser,
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<(SetCookie, Reply<OtpBound>), ApiError> {
     let (inside, agent) = (app.clone(), bearer.employee().clone());
     let bound = run_to_completion(async move { inside.auth.bind_device(&bearer, &code, &visitor).await });
     let BoundDevice { recovery_codes, at, signed_in } = bound.await?;
+    if let Some(signed_in) = &signed_in {
+        browser.signed_in(&app, signed_in.token.digest()).await;
+    }
     let recovery_codes = recovery_codes.iter().map(RecoveryCode::text).collect();
     let bound = OtpBound { recovery_codes, bound_at: Rfc3339(at), login: signed_in.map(LoginResult::from) };
     Ok((remember_browser(&app, &cookies, Some(&agent)).await, Reply(bound)))
@@ -131,10 +135,14 @@ pub(crate) async fn verify(
     bearer: PartialOrFull,
     visitor: ClientInfo,
     cookies: Cookies,
+    browser: SigningInBrowser,
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<(SetCookie, Reply<OtpVerified>), ApiError> {
     let (inside, agent) = (app.clone(), bearer.employee().clone());
     let signed_in = run_to_completion(async move { inside.auth.verify_otp(&bearer, &code, &visitor).await }).await?;
+    if let Some(signed_in) = &signed_in {
+        browser.signed_in(&app, signed_in.token.digest()).await;
+    }
     let verified = OtpVerified { verified: true, login: signed_in.map(LoginResult::from) };
     Ok((remember_browser(&app, &cookies, Some(&agent)).await, Reply(verified)))
 }

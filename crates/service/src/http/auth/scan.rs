@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
 use axum::response::IntoResponse as _;
-use deskpass_auth::{ConfirmationPrompt, Error, IssuedTicket};
+use deskpass_auth::{ConfirmationPrompt, Error, IssuedTicket, TicketStatus};
 use deskpass_core::{ClientInfo, Digest, MatchNumber, Secret, Ticket, rate_limit_address};
 use hyper::Uri;
 use hyper::header::{CONTENT_TYPE, HeaderName};
@@ -20,8 +20,8 @@ use crate::http::auth::qr_client::QrClient;
 use crate::http::auth::scan_events::{self, ScanState};
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    Cookies, DescribeInput, FromFields, InputSpec, JsonBody, RequestContext, RequestTrace, run_to_completion,
-    user_agent,
+    Cookies, DescribeInput, FromFields, InputSpec, JsonBody, RequestContext, RequestTrace, SigningInBrowser,
+    run_to_completion, user_agent,
 };
 use crate::http::response::{
     RenderedReply, Reply, SetCookie, SourceName, bind_browser, described_responses, landing, qr_picture,
@@ -126,9 +126,14 @@ impl DescribeInput for TicketQuery {
 pub(crate) async fn scan_status(
     app: App,
     cookies: Cookies,
+    browser: SigningInBrowser,
     TicketQuery(ticket): TicketQuery,
 ) -> Result<Reply<ScanState>, ApiError> {
-    Ok(Reply(app.auth.poll_ticket(&ticket, &cookies.poller()).await?.into()))
+    let status = app.auth.poll_ticket(&ticket, &cookies.poller()).await?;
+    if let TicketStatus::Confirmed(_, token) = &status {
+        browser.signed_in(&app, token.digest()).await;
+    }
+    Ok(Reply(status.into()))
 }
 
 described_responses! {
@@ -141,11 +146,14 @@ pub(crate) async fn scan_events(
     app: App,
     visitor: ClientInfo,
     cookies: Cookies,
+    browser: SigningInBrowser,
     TicketQuery(ticket): TicketQuery,
 ) -> ScanEvents {
     // Asks proxies not to buffer the response.
     let head = [(CONTENT_TYPE, "text/event-stream"), (HeaderName::from_static("x-accel-buffering"), "no")];
-    ScanEvents((head, scan_events::stream(app, ticket, cookies.poller(), visitor.address.decided)).into_response())
+    ScanEvents(
+        (head, scan_events::stream(app, ticket, cookies.poller(), browser, visitor.address.decided)).into_response(),
+    )
 }
 
 /// The request of the phone's page: to read the sign-in, or to report that it was shown.

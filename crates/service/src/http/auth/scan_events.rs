@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use crate::App;
 use crate::client_limiter::ClientSlot;
+use crate::http::request::SigningInBrowser;
 use crate::http::response::EarlyEndName;
 
 /// How long the stream is silent before a keep-alive line: proxies close idle connections.
@@ -55,6 +56,7 @@ struct ScanEventStream {
     app: App,
     ticket: String,
     poller: Poller,
+    browser: SigningInBrowser,
     /// The state that was sent last.
     last_state: Option<ScanState>,
     /// The slot of the stream; without one, the state is sent once and the stream ends.
@@ -62,9 +64,9 @@ struct ScanEventStream {
 }
 
 /// Streams the state of a sign-in immediately and after each change, until it is final.
-pub(crate) fn stream(app: App, ticket: String, poller: Poller, from: IpAddr) -> Body {
+pub(crate) fn stream(app: App, ticket: String, poller: Poller, browser: SigningInBrowser, from: IpAddr) -> Body {
     let place = app.event_stream_limiter.acquire(from);
-    let events = ScanEventStream { app, ticket, poller, last_state: None, place };
+    let events = ScanEventStream { app, ticket, poller, browser, last_state: None, place };
     Body::from_stream(stream::unfold(Some(events), |events| async {
         let mut events = events?;
         // On an error the stream ends, and the page polls until the state can be read again.
@@ -80,7 +82,11 @@ impl ScanEventStream {
             // Subscribes before it reads the state, so that no change is missed in between.
             let watched = self.app.auth.watch_ticket(&self.ticket).await?;
             let waiting = watched.map(|(changes, remaining)| (changes.next(), remaining));
-            let state = ScanState::from(self.app.auth.poll_ticket(&self.ticket, &self.poller).await?);
+            let status = self.app.auth.poll_ticket(&self.ticket, &self.poller).await?;
+            if let TicketStatus::Confirmed(_, token) = &status {
+                self.browser.signed_in(&self.app, token.digest()).await;
+            }
+            let state = ScanState::from(status);
             if self.last_state.as_ref() != Some(&state) {
                 let over = matches!(state.status, "confirmed" | "expired") || self.place.is_none();
                 self.last_state = Some(state.clone());

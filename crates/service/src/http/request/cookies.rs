@@ -1,16 +1,17 @@
 //! The cookies of a request. None of those that [`Cookies`] reads authenticates a user.
 //!
 //! The cookie for single sign-on stands for a session of the browser. It is not among those: only [`SsoCookie`] reads it, which only
-//! the handlers of /oidc/authorize, of /oidc/logout and of the confirmation of that logout take. With it a registered client of
-//! OpenID Connect gets a code at its registered address, or the session ends. It opens no API, and no response gives the token of
-//! the session for it.
+//! the handlers of /oidc/authorize, of /oidc/logout and of the confirmation of that logout take, and [`SigningInBrowser`]. With it a
+//! registered client of OpenID Connect gets a code at its registered address, or the session ends. It opens no API, and no response
+//! gives the token of the session for it.
 
 use axum::extract::FromRequestParts;
 use deskpass_auth::{LinkOpener, Poller};
-use deskpass_core::{BindProof, Browser, Digest, Flow, KnownBrowser, Secret, SecretKind, SingleSignOn};
+use deskpass_core::{BindProof, Browser, ClientInfo, Digest, Flow, KnownBrowser, Secret, SecretKind, SingleSignOn};
 use hyper::header::{ACCEPT, COOKIE, HeaderValue};
 use hyper::http::request::Parts;
 
+use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::{DescribeInput, RequestContext};
 
@@ -122,6 +123,35 @@ impl FromRequestParts<RequestContext> for SsoCookie {
 }
 
 impl DescribeInput for SsoCookie {}
+
+/// The browser of a page of ours that a user signs in to.
+#[derive(Debug)]
+pub(crate) struct SigningInBrowser {
+    sso: Option<Secret<SingleSignOn>>,
+    visitor: ClientInfo,
+}
+
+impl SigningInBrowser {
+    /// Ends the session of another user in this browser, now that a user has signed in there. An error here does not undo the sign-in.
+    pub(crate) async fn signed_in(&self, app: &App, session: Digest) {
+        let Some(sso) = &self.sso else { return };
+        if let Err(error) = app.auth.end_replaced_session(sso, session, &self.visitor).await {
+            tracing::warn!(%error, "could not end the session of a browser's former user");
+        }
+    }
+}
+
+impl FromRequestParts<RequestContext> for SigningInBrowser {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let from_own_page = Cookies::from_request_parts(parts, context).await?.from_own_page;
+        let SsoCookie(sso) = SsoCookie::from_request_parts(parts, context).await?;
+        let visitor = ClientInfo::from_request_parts(parts, context).await?;
+        Ok(Self { sso: sso.filter(|_| from_own_page), visitor })
+    }
+}
+
+impl DescribeInput for SigningInBrowser {}
 
 /// The secret of a kind.
 fn secret<K: CookieKind>(lines: &[HeaderValue], development: bool) -> Option<Secret<K>> {

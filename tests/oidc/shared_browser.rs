@@ -1,0 +1,48 @@
+//! Two people at one browser: the second one's sign-in ends the session that it replaces.
+
+use super::{desk, unlimited};
+use crate::harness::{Receiver, TestApp, registration_at};
+
+on_one_store! {
+    /// Otherwise the next program would get the first user, whose session nothing in the browser leads to any more.
+    async fn a_sign_in_of_another_user_ends_the_session_of_the_browsers_cookie() {
+        let (app, receiver) = (TestApp::with(unlimited(&[])).await, Receiver::start().await);
+        let client = app.oidc_client(registration_at(&receiver)).await;
+        let (mut browser, tokens) = app.oidc_sign_in(&client, "agent01").await;
+        let first = browser.token.clone().unwrap();
+        let again = || client.authorization().with("prompt", "select_account");
+
+        // Another tab of the same user.
+        let id = browser.begin(&again()).await;
+        browser.sign_in_by_phone(&id, "agent01").await;
+        assert!(client.is_live(&mut browser.http, &tokens).await && browser.http.is_valid(&first).await);
+
+        let id = browser.begin(&again()).await;
+        browser.sign_in_by_phone(&id, "user01").await;
+        let none = browser.silently(&client.authorization().with("prompt", "none")).await;
+        assert_eq!(none.error(), "login_required", "the program got the first user");
+        assert!(!browser.http.is_valid(&first).await);
+        assert!(client.is_over(&mut browser.http, &tokens).await);
+        receiver.told(1).await;
+        let rows = app.query("SELECT employee_key FROM login_log WHERE event = 'logout' AND actor_key = 'user01'");
+        assert_eq!(rows, ["agent01"]);
+        // The second user goes on.
+        let second = browser.token.clone().unwrap();
+        assert!(browser.http.is_valid(&second).await);
+        browser.proceed_to_client(&id).await.code();
+        browser.silently(&client.authorization().with("prompt", "none")).await.code();
+    }
+
+    /// Not a program, nor a page of another site, which the browser sends no cookie for anyway.
+    async fn only_a_page_of_this_origin_replaces_a_session() {
+        let (app, client) = desk().await;
+        let (mut browser, tokens) = app.oidc_sign_in(&client, "agent01").await;
+        let qrcode = browser.http.qrcode().await;
+        let confirm = browser.http.scan_as(&qrcode, "user01").await;
+        browser.http.decide("confirm", &confirm).await.data();
+        let path = format!("/api/auth/scan/status?ticket={}", qrcode["ticket"].as_str().unwrap());
+        let status = browser.send("GET", &path, &[("accept", "application/json")], b"").await;
+        assert!(status.data()["token"].is_string(), "{status:?}");
+        assert!(client.is_live(&mut browser.http, &tokens).await);
+    }
+}
