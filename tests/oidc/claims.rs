@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use deskpass_core::Role;
 use deskpass_core::oidc::{ClientRegistration, RoleClaims};
+use deskpass_core::{Person, Role};
 use serde_json::{Value, json};
 
 use super::{desk, unlimited};
@@ -50,7 +50,7 @@ on_one_store! {
         let groups = [(Role::Agent, "desk".to_owned())].into();
         let mapped = ClientRegistration { groups, department_groups: true, ..registration() };
         let mapped = app.oidc_client(mapped).await;
-        assert_eq!(told(&app, &mapped, "agent01").await.0["groups"], json!(["dept:IT Service Desk", "desk", "role:user"]));
+        assert_eq!(told(&app, &mapped, "agent01").await.0["groups"], json!(["dept-id:3", "dept:IT Service Desk", "desk", "role:user"]));
 
         let active = app.oidc_client(ClientRegistration { role_claims: RoleClaims::Active, ..registration() }).await;
         let (user, _) = told(&app, &active, "agent01").await;
@@ -60,6 +60,21 @@ on_one_store! {
         let (user, claims) = told(&app, &strict, "agent01").await;
         assert_eq!((user["name"].as_str(), claims.get("name"), claims.get("groups")), (Some("Arno Agent"), None, None));
         assert_eq!(claims["sub"], user["sub"]);
+    }
+
+    /// Departments may have the same name. A program that grants something to one of them must not grant it to the other.
+    async fn departments_with_the_same_name_are_told_apart() {
+        let app = TestApp::with(unlimited(&[])).await;
+        let client = app.oidc_client(ClientRegistration { department_groups: true, ..registration() }).await;
+        let groups = async |app: &TestApp| told(app, &client, "agent01").await.0["groups"].clone();
+        assert_eq!(groups(&app).await, json!(["dept-id:3", "dept:IT Service Desk", "role:agent", "role:user"]));
+        let (department, department_id) = ("IT Service Desk".to_owned(), "7".to_owned());
+        let namesake = Person { department, department_id, ..Person::new(app.key("finance01"), "finance01") };
+        app.auth().operator().add_employee(namesake).await.unwrap();
+        assert_eq!(groups(&app).await, json!(["dept-id:3", "role:agent", "role:user"]));
+        // Existing mappings can be kept.
+        let app = app.restart_with(unlimited(&[("oidc.shared_department_names", "true")])).await;
+        assert_eq!(groups(&app).await, json!(["dept-id:3", "dept:IT Service Desk", "role:agent", "role:user"]));
     }
 
     /// A role that may not be used from the browser's address is not told, and the client's own address does not count.

@@ -74,6 +74,8 @@ pub struct OidcPolicy {
     pub clients: Arc<HashMap<String, FileClient>>,
     /// The domain of the addresses of employees of the home corporation who have no other: `{employee_id}@{domain}`.
     pub email_domain: Option<String>,
+    /// Whether groups contain the name of a department that others have, too.
+    pub shared_department_names: bool,
     /// Whether the service runs in production, where clients must use HTTPS.
     pub production: bool,
 }

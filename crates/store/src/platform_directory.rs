@@ -9,7 +9,7 @@ mod known;
 
 use std::collections::{BTreeSet, HashMap};
 
-use deskpass_core::Memberships;
+use deskpass_core::{Memberships, Person};
 
 use self::known::tag_members;
 use crate::database::Sql;
@@ -116,6 +116,27 @@ impl Store {
                 let direct = sql.rows(direct, &args![&*corp, &*member], |row| row.text(0))?.into_iter().collect();
                 let is_known = sql.first(known, &args![&*corp, &*department], |_| Ok(()))?.is_some();
                 Ok(MemberDepartments { direct, is_known })
+            })
+            .await
+    }
+
+    /// Whether another department has the name of a person's department: in the directory at the last synchronisation, or among the
+    /// employees of these corporations.
+    pub async fn shares_department_name(&self, person: &Person, corps: Vec<String>) -> Result<bool> {
+        let in_directory =
+            "SELECT 1 FROM directory_department WHERE name = $1 AND NOT (corp_id = $2 AND id = $3) LIMIT 1";
+        // A department whose identifier is not known may be the same one.
+        let among_employees = "SELECT 1 FROM employee WHERE corp_id = $4 AND department = $1 AND department_id <> ''
+            AND NOT (corp_id = $2 AND department_id = $3) LIMIT 1";
+        let (name, id) = (person.department.clone(), person.department_id.clone());
+        let corp = person.key.corp().to_owned();
+        self.database
+            .read(move |sql| {
+                if sql.exists(in_directory, &args![&*name, &*corp, &*id])? {
+                    return Ok(true);
+                }
+                let shares = |other: &String| sql.exists(among_employees, &args![&*name, &*corp, &*id, &**other]);
+                corps.iter().try_fold(false, |found, other| Ok(found || shares(other)?))
             })
             .await
     }

@@ -4,6 +4,8 @@ use deskpass_core::oidc::{ClientRegistration, OidcScope, OidcScopes};
 use deskpass_core::{LoginMethod, Person, Role, Roles, Session, Timestamp};
 use serde_json::{Map, Value, json};
 
+use crate::{Auth, Error};
+
 /// The user that claims are about, and what the client may know.
 #[derive(Debug)]
 pub(super) struct UserClaims<'a> {
@@ -11,6 +13,8 @@ pub(super) struct UserClaims<'a> {
     pub(super) person: &'a Person,
     /// The address that no employee can edit, if there is one.
     pub(super) email: Option<&'a str>,
+    /// Whether the groups contain the name of the department.
+    pub(super) tells_department_name: bool,
     /// The roles that the client is told.
     pub(super) roles: Roles,
     pub(super) scopes: OidcScopes,
@@ -60,14 +64,37 @@ impl UserClaims<'_> {
     /// The groups: an array, also of one or none.
     fn groups(&self) -> Vec<String> {
         let mut groups: Vec<String> = self.roles.iter().map(|role| self.client.group_of(role)).collect();
-        let department = &self.person.department;
-        if self.client.department_groups && !department.is_empty() {
+        let Person { department, department_id, .. } = self.person;
+        if self.client.department_groups && !department_id.is_empty() {
+            groups.push(format!("dept-id:{department_id}"));
+        }
+        if self.tells_department_name {
             groups.push(format!("dept:{department}"));
         }
         // Several roles may have the same group.
         groups.sort_unstable();
         groups.dedup();
         groups
+    }
+}
+
+impl Auth {
+    /// Whether a client is told the name of a person's department as a group: not if another department has the same name, since a
+    /// program would give the people of both the same.
+    pub(super) async fn tells_department_name(
+        &self,
+        person: &Person,
+        client: &ClientRegistration,
+    ) -> Result<bool, Error> {
+        if !client.department_groups || person.department.is_empty() {
+            return Ok(false);
+        }
+        if self.policy.oidc.shared_department_names {
+            return Ok(true);
+        }
+        let home = || vec![self.policy.home_corp.as_str().to_owned()];
+        let corps = if client.corporations.is_empty() { home() } else { client.corporations.clone() };
+        Ok(!self.store.shares_department_name(person, corps).await?)
     }
 }
 
@@ -111,13 +138,24 @@ mod tests {
 
     fn person() -> Person {
         let key = EmployeeKey::from_parts("wwHome", "li.lei");
-        Person { name: "李雷".to_owned(), department: "IT".to_owned(), ..Person::new(key, "Li.Lei") }
+        let (name, department, department_id) = ("李雷".to_owned(), "IT".to_owned(), "2".to_owned());
+        Person { name, department, department_id, ..Person::new(key, "Li.Lei") }
     }
 
     fn claims(person: &Person, scopes: &str, roles: Roles, client: &ClientRegistration) -> Value {
         let email = Some("li.lei@example.com");
         let scopes = OidcScopes::parse(scopes);
-        UserClaims { subject: "s", person, email, roles, scopes, client, home_corp: "wwHome" }.to_map().into()
+        let claims = UserClaims {
+            subject: "s",
+            person,
+            email,
+            tells_department_name: client.department_groups,
+            roles,
+            scopes,
+            client,
+            home_corp: "wwHome",
+        };
+        claims.to_map().into()
     }
 
     #[test]
@@ -149,7 +187,7 @@ mod tests {
         assert_eq!(groups(one, &plain), json!(["role:agent"]));
         let mapped = [(Role::Agent, "staff".to_owned()), (Role::Admin, "staff".to_owned())];
         let client = ClientRegistration { groups: mapped.into(), department_groups: true, ..plain };
-        assert_eq!(groups(one.with(Role::Admin), &client), json!(["dept:IT", "staff"]));
+        assert_eq!(groups(one.with(Role::Admin), &client), json!(["dept-id:2", "dept:IT", "staff"]));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deskpass_core::oidc::OidcScopes;
-use deskpass_core::{ClockTrust, OidcAccess, Person, RefreshToken, Roles, Secret, Timestamp};
+use deskpass_core::{ClockTrust, OidcAccess, RefreshToken, Roles, Secret, Timestamp};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -65,7 +65,17 @@ impl Auth {
         if content.client.registration.id_token_claims {
             let person = content.holder.person().to_person();
             let email = self.email_of(&person).await?;
-            let claimed = content.user_claims(&person, email.as_deref(), self.policy.home_corp.as_str());
+            let client = &*content.client.registration;
+            let claimed = UserClaims {
+                subject: content.subject,
+                person: &person,
+                email: email.as_deref(),
+                tells_department_name: self.tells_department_name(&person, client).await?,
+                roles: content.roles,
+                scopes: content.scopes,
+                client,
+                home_corp: self.policy.home_corp.as_str(),
+            };
             claims.append(&mut claimed.to_map());
         }
         jwt::sign(&key, "JWT", &Value::Object(claims))
@@ -109,14 +119,6 @@ impl Auth {
             Err(OidcError::Internal(_)) => TokenOutcome::Failed,
         };
         self.observer.notify(AuthEvent::OidcTokens(grant, outcome));
-    }
-}
-
-impl IdTokenContent<'_> {
-    fn user_claims<'a>(&'a self, person: &'a Person, email: Option<&'a str>, home_corp: &'a str) -> UserClaims<'a> {
-        let Self { subject, scopes, roles, .. } = *self;
-        let client = &*self.client.registration;
-        UserClaims { subject, person, email, roles, scopes, client, home_corp }
     }
 }
 

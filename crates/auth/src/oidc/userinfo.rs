@@ -26,7 +26,8 @@ struct KeptAnswer {
     roles: Roles,
     client: SharedClient,
     email_domain: Option<String>,
-    /// The state of all people: with `email_domain`, the address also depends on those of other employees.
+    /// The state of all people: with `email_domain`, the address also depends on those of other employees, and the name of a department
+    /// on theirs.
     people_epoch: u64,
     text: Bytes,
 }
@@ -44,7 +45,7 @@ impl KeptAnswer {
             && self.roles == live.admission.told
             && self.client.had(id, client)
             && self.email_domain.as_deref() == email_domain
-            && (email_domain.is_none() || self.people_epoch == people_epoch)
+            && (email_domain.is_none() && !client.department_groups || self.people_epoch == people_epoch)
     }
 }
 
@@ -126,6 +127,7 @@ impl Auth {
             subject: &grant.subject,
             person,
             email: email.as_deref(),
+            tells_department_name: self.tells_department_name(person, client).await?,
             roles: live.admission.told,
             scopes: grant.scopes.intersection(client.scopes),
             client,

@@ -35,7 +35,7 @@ pub struct ClientRegistration {
     pub corporations: Vec<String>,
     /// The group for each role. Roles that are not listed have the group `role:NAME`.
     pub groups: BTreeMap<Role, String>,
-    /// Whether the groups contain the department, as `dept:NAME`.
+    /// Whether the groups contain the department, as `dept-id:ID`, and as `dept:NAME` if it alone has the name.
     pub department_groups: bool,
     /// Which roles the client is told.
     pub role_claims: RoleClaims,

@@ -62,6 +62,7 @@ fn oidc_policy(settings: &Settings) -> OidcPolicy {
         issuer: settings.public_url.to_string(),
         clients: Arc::new(settings.oidc.clients.iter().map(client).collect()),
         email_domain: settings.oidc.email_domain.as_ref().map(ToString::to_string),
+        shared_department_names: settings.oidc.shared_department_names,
         production: !settings.development.enabled,
     }
 }

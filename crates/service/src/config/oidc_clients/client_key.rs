@@ -102,7 +102,7 @@ pub(in crate::config) static CLIENT_KEYS: [ClientKey; 19] = [
     },
     ClientKey {
         name: "department_groups",
-        help: "Whether the groups contain the department, as dept:NAME.",
+        help: "Whether the groups contain the department, as dept-id:ID, and as dept:NAME if it alone has the name.",
         expected: "true or false",
         sample: Some("false"),
     },

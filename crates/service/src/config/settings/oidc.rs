@@ -14,6 +14,10 @@ pub struct Oidc {
     /// form: clients find accounts by the address.
     #[setting(example = "example.com")]
     pub email_domain: Option<MailDomain>,
+    /// Whether the groups of clients with `department_groups` contain dept:NAME also where several departments have this name,
+    /// as before 0.3.0: then their people are in one group. Each department has a group dept-id:ID of its own in any case.
+    #[setting(default = false)]
+    pub shared_department_names: bool,
     /// The clients of the settings file.
     #[computed(Vec::new())]
     pub clients: Vec<OidcClient>,
