@@ -107,6 +107,8 @@ async fn a_signed_in_user_presses_once_for_each_program() {
         browser.wait_for("#oidc #oidc-go").await;
         let title = localized(&options, "Continue to Zammad as Arno Agent?", "以 Arno Agent 的身份继续访问 Zammad？");
         assert_eq!(browser.text("#oidc-title").await, title);
+        let quiet = "return getComputedStyle(document.querySelector('#oidc #cancel')).backgroundColor";
+        assert_eq!(browser.script(quiet, &[]).await, "rgba(0, 0, 0, 0)", "it must not look like the main button");
         is_good(&browser, title).await;
         picture(&browser, &format!("oidc-continue-{}", localized(&options, "en", "zh"))).await;
         browser.click("#oidc-go").await;
@@ -328,6 +330,36 @@ async fn a_foreign_page_cannot_continue_for_a_user() {
     // The question is still open to its user.
     browser.goto(&format!("http://{}/?request={}", app.address, request.as_str().unwrap())).await;
     browser.wait_for("#welcome #here").await;
+}
+
+/// Nor does it lead one who is signed in nowhere: a press on the way to the platform also agrees to go on to the program.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_foreign_page_cannot_begin_a_sign_in_for_a_program() {
+    let (app, _receiver, client) = connected().await;
+    let (driver, lure) = (Driver::shared(), lure().await);
+    let browser = driver.browser(Options::on(Viewport::Phone)).await;
+    let sent = client.authorization();
+    let mut place = json!([195, 400]);
+    for (press, times) in [(Press::Tap, 1), (Press::Tap, 20), (Press::Click, 12), (Press::Held("Enter"), 30)] {
+        let target = format!("http://{}{}", app.address, sent.path());
+        follow(&browser, &lure, &target, &place, press, (times, 1, Duration::from_millis(40))).await;
+        browser.wait_for("body[data-view=welcome] #here").await;
+        place = place_of(&browser, "#here").await;
+    }
+    // The same for the button that an error in the address shows.
+    let request = browser.script("return new URLSearchParams(location.search).get('request')", &[]).await;
+    let refused = format!("http://{}/?request={}#error=denied", app.address, request.as_str().unwrap());
+    browser.goto(&lure).await;
+    browser.goto(&refused).await;
+    browser.wait_for("body[data-view=welcome] #try-again").await;
+    place = place_of(&browser, "#try-again").await;
+    follow(&browser, &lure, &refused, &place, Press::Tap, (20, 1, Duration::from_millis(40))).await;
+    browser.wait_for("body[data-view=welcome] #try-again").await;
+    assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
+    browser.click("#try-again").await;
+    choose(&browser, "user01").await;
+    let back = back_at(&browser, &client).await;
+    assert_eq!(name_told(&app, &client, &sent, &back).await, "Uma User");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,8 +1,9 @@
 // The sign-in for another program: names the program, asks a user who is signed in already, and returns to the program.
 
 import { me, post } from './deskpass.js';
+import { guard } from './guard.js';
 import { action, goTo, leaveCard, showCard, showWaiting } from './oidc-view.js';
-import { $, tab, tell } from './page.js';
+import { $, onPhone, tab, tell } from './page.js';
 import { learn, say } from './words.js';
 
 learn({
@@ -61,6 +62,7 @@ const showTrouble = ({ message }, again) =>
 class OidcRequest {
   constructor(id, { client, host, needs, user, login_hint, expires_in }, ways) {
     Object.assign(this, { id, client, host, ways, user: needs === 'press' ? user : null });
+    this.guards = [];
     /** Fills in the ID of an agent who signs in by password. */
     this.hint = login_hint && login_hint.length <= LONGEST_ID ? login_hint : '';
     this.timer = setTimeout(() => this.expire(), expires_in * 1000);
@@ -71,9 +73,22 @@ class OidcRequest {
     $('oidc-cancel').hidden = false;
   }
 
+  /** A press on the way to the platform also agrees to go on to the program, so one that was meant for another page must not count. */
+  guardTrips() {
+    this.stopGuards();
+    const here = $('here').querySelector(onPhone ? '.only-phone' : '.not-phone');
+    this.guards = [guard($('by-platform')), guard($('here'), here), guard($('try-again'))];
+  }
+
+  stopGuards() {
+    this.guards.forEach((stop) => stop());
+    this.guards = [];
+  }
+
   /** Another request is read, or this one is over. */
   close() {
     this.isClosed = true;
+    this.stopGuards();
     clearTimeout(this.timer);
     $('oidc-cancel').hidden = true;
     leaveCard();

@@ -106,6 +106,7 @@ async function signInForProgram(why, isFirst) {
 }
 
 function stopSigningIn() {
+  if (oidc) oidc.stopGuards();
   stopCode();
   dropCode();
   withdrawOtherTab();
@@ -230,6 +231,7 @@ function signedOut(why) {
 function welcome(why = {}) {
   notice(why);
   show('welcome');
+  if (oidc) oidc.guardTrips();
   if ($('code').open && !inPlatform) follow();
   // The session of another tab was not begun for this program: its user is asked.
   offerOtherTab(oidc ? (token) => oidc.askFor(token) : signedIn);
