@@ -164,7 +164,6 @@ class OidcRequest {
     showWaiting();
     const answer = await post('/api/auth/oidc/deny', { request: this.id }, token);
     if (answer.code === 0) this.leaveFor(answer.data.redirect_to);
-    else if (answer.code === NO_SESSION && token) await this.deny();
     else if (GONE.includes(answer.code)) this.expire();
     else showTrouble(answer, () => this.deny(token));
   }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::oauth2::Proceed;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::{FromFields, JsonBody, SessionIfSent, SsoCookie};
+use crate::http::request::{FromFields, JsonBody, OptionalSession, SessionIfSent, SsoCookie};
 use crate::http::response::{NeedsName, OidcScopeName, Reply, SetCookie};
 
 /// The id of an authorization request, or of a logout that the user is asked about.
@@ -85,7 +85,8 @@ pub(crate) async fn deny(
     app: App,
     caller: RequestOrigin,
     visitor: ClientInfo,
-    SessionIfSent(holder, JsonBody(input)): SessionIfSent<JsonBody<RequestBody>>,
+    OptionalSession(holder): OptionalSession,
+    JsonBody(input): JsonBody<RequestBody>,
 ) -> Result<Reply<Proceed>, ApiError> {
     let denied = app.auth.deny_authorization(&input.request, holder.as_ref(), &caller, &visitor).await?;
     Ok(Reply(Proceed::to(denied)))

@@ -33,7 +33,8 @@ pub(crate) struct RegistrationBody {
     corporations: Vec<String>,
     #[field(default = RoleGroups::default())]
     groups: RoleGroups,
-    /// Whether the groups contain the department, as `dept:NAME`; `false` unless given.
+    /// Whether the groups contain the department, as `dept-id:ID`, and as `dept:NAME` if it alone has the name; `false`
+    /// unless given.
     #[field(default = false)]
     department_groups: bool,
     /// Which roles the client is told: all `available` ones, or the `active` one; `available` unless given.
