@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use super::{is_good, nothing_was_blocked};
+use super::oidc::{back_at, connected, name_told};
+use super::{choose, is_good, nothing_was_blocked};
 use crate::harness::{Browser, Client, Driver, Options, TestApp, Viewport, picture};
 
 /// A page that counts presses, and at the press given by `#` goes to the address behind its `?`.
@@ -196,4 +197,34 @@ async fn presses_on_a_foreign_page_continue_nothing() {
     assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     victim.click("#go-on").await;
     victim.wait_for("#account").await;
+}
+
+/// Nor do they lead a user to a program who is signed in nowhere: a press on the way to the platform also agrees to go on to it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_foreign_page_cannot_begin_a_sign_in_for_a_program() {
+    let (app, _receiver, client) = connected().await;
+    let (driver, lure) = (Driver::shared(), lure().await);
+    let browser = driver.browser(Options::on(Viewport::Phone)).await;
+    let sent = client.authorization();
+    let mut place = json!([195, 400]);
+    for (press, times) in [(Press::Tap, 1), (Press::Tap, 20), (Press::Click, 12), (Press::Held("Enter"), 30)] {
+        let target = format!("http://{}{}", app.address, sent.path());
+        follow(&browser, &lure, &target, &place, press, (times, 1, Duration::from_millis(40))).await;
+        browser.wait_for("body[data-view=welcome] #here").await;
+        place = place_of(&browser, "#here").await;
+    }
+    // The same for the button that an error in the address shows.
+    let request = browser.script("return new URLSearchParams(location.search).get('request')", &[]).await;
+    let refused = format!("http://{}/?request={}#error=denied", app.address, request.as_str().unwrap());
+    browser.goto(&lure).await;
+    browser.goto(&refused).await;
+    browser.wait_for("body[data-view=welcome] #try-again").await;
+    place = place_of(&browser, "#try-again").await;
+    follow(&browser, &lure, &refused, &place, Press::Tap, (20, 1, Duration::from_millis(40))).await;
+    browser.wait_for("body[data-view=welcome] #try-again").await;
+    assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
+    browser.click("#try-again").await;
+    choose(&browser, "user01").await;
+    let back = back_at(&browser, &client).await;
+    assert_eq!(name_told(&app, &client, &sent, &back).await, "Uma User");
 }

@@ -14,7 +14,7 @@ use crate::harness::{
 };
 
 /// A service, a program at an address of its own, and its registration.
-async fn connected() -> (TestApp, Receiver, OidcClient) {
+pub(super) async fn connected() -> (TestApp, Receiver, OidcClient) {
     let (app, receiver) = (TestApp::start().await, Receiver::start().await);
     let client = program(&app, &receiver, "Zammad", &[]).await;
     (app, receiver, client)
@@ -32,7 +32,7 @@ async fn send_to_us(browser: &Browser, app: &TestApp, authorization: &Authorizat
 }
 
 /// Waits until the browser is back at the program; returns what it brought along.
-async fn back_at(browser: &Browser, client: &OidcClient) -> Returned {
+pub(super) async fn back_at(browser: &Browser, client: &OidcClient) -> Returned {
     browser.wait_until("location.pathname === '/callback'").await;
     let address = browser.url().await;
     assert!(address.starts_with(&client.redirect_uri), "{address}");
@@ -40,7 +40,7 @@ async fn back_at(browser: &Browser, client: &OidcClient) -> Returned {
 }
 
 /// Redeems the code that the browser brought; returns the user's name as the program is told it.
-async fn name_told(app: &TestApp, client: &OidcClient, sent: &Authorization, back: &Returned) -> Value {
+pub(super) async fn name_told(app: &TestApp, client: &OidcClient, sent: &Authorization, back: &Returned) -> Value {
     let mut http = app.client().await;
     assert_eq!(back.get("state").as_deref(), Some(sent.get("state")));
     let tokens = Tokens::of(&client.redeem(&mut http, &back.code(), &sent.verifier).await);
@@ -330,36 +330,6 @@ async fn a_foreign_page_cannot_continue_for_a_user() {
     // The question is still open to its user.
     browser.goto(&format!("http://{}/?request={}", app.address, request.as_str().unwrap())).await;
     browser.wait_for("#welcome #here").await;
-}
-
-/// Nor does it lead one who is signed in nowhere: a press on the way to the platform also agrees to go on to the program.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_foreign_page_cannot_begin_a_sign_in_for_a_program() {
-    let (app, _receiver, client) = connected().await;
-    let (driver, lure) = (Driver::shared(), lure().await);
-    let browser = driver.browser(Options::on(Viewport::Phone)).await;
-    let sent = client.authorization();
-    let mut place = json!([195, 400]);
-    for (press, times) in [(Press::Tap, 1), (Press::Tap, 20), (Press::Click, 12), (Press::Held("Enter"), 30)] {
-        let target = format!("http://{}{}", app.address, sent.path());
-        follow(&browser, &lure, &target, &place, press, (times, 1, Duration::from_millis(40))).await;
-        browser.wait_for("body[data-view=welcome] #here").await;
-        place = place_of(&browser, "#here").await;
-    }
-    // The same for the button that an error in the address shows.
-    let request = browser.script("return new URLSearchParams(location.search).get('request')", &[]).await;
-    let refused = format!("http://{}/?request={}#error=denied", app.address, request.as_str().unwrap());
-    browser.goto(&lure).await;
-    browser.goto(&refused).await;
-    browser.wait_for("body[data-view=welcome] #try-again").await;
-    place = place_of(&browser, "#try-again").await;
-    follow(&browser, &lure, &refused, &place, Press::Tap, (20, 1, Duration::from_millis(40))).await;
-    browser.wait_for("body[data-view=welcome] #try-again").await;
-    assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
-    browser.click("#try-again").await;
-    choose(&browser, "user01").await;
-    let back = back_at(&browser, &client).await;
-    assert_eq!(name_told(&app, &client, &sent, &back).await, "Uma User");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

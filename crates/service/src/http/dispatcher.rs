@@ -24,13 +24,12 @@ use tracing::Instrument as _;
 
 use self::direct::DirectRoutes;
 pub(crate) use self::direct::{DirectAnswer, DirectAttempts};
-use self::navigation::{is_foreign_frame, is_navigation, is_prefetch};
+use self::navigation::{is_navigation, is_prefetch};
 use self::request_ids::{REQUEST_ID, RequestIds};
 use self::security_headers::add_security_headers;
 use crate::App;
 use crate::config::Language;
 use crate::http::error::{ApiError, BadRequest, ErrorInfo};
-use crate::http::oidc::authorize::{AUTHORIZE, answer_foreign_frame};
 use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, X_FORWARDED_FOR, client_address, language};
 use crate::http::response::{ClientMistake, ErrorBody, ErrorContext, Outcome, envelope, oauth_body};
 use crate::http::route::{RateLimit, Route};
@@ -193,11 +192,7 @@ impl Dispatcher {
                 ApiError::from(BadRequest::Prefetch).into_response()
             }
             Some((_, route)) if route.is_visited && !is_navigation(request.headers()) => {
-                let silent = match route.path {
-                    AUTHORIZE if is_foreign_frame(request.headers()) => answer_foreign_frame(app, request.uri()).await,
-                    _ => None,
-                };
-                silent.unwrap_or_else(|| ApiError::from(BadRequest::NotANavigation).into_response())
+                navigation::answer_other(app, route, request.headers(), request.uri()).await
             }
             Some((row, route)) => {
                 let path_params = matched.path_params.clone();
@@ -362,10 +357,8 @@ fn log_refusal(app: &App, refused: &ApiError, matched: &MatchedRequest<'_>) {
     }
     // Not the message: it may repeat a text of the client, even a token from the wrong field.
     let ErrorInfo { code, reason, .. } = refused.info();
-    // This one is ours, for the developer of the client.
-    let description = if let ApiError::OAuth(error) = refused { Some(&*error.description) } else { None };
+    let (description, client_id, request_id) = (refused.oauth_description(), matched.trace.client(), matched.id());
     let (employee, route) = (employee.map(tracing::field::display), matched.route.map(|(_, route)| route.path));
-    let (client_id, request_id) = (matched.trace.client(), matched.id());
     tracing::info!(code, reason, description, client_id, employee, route, %reference, request_id, "refused");
 }
 

@@ -107,6 +107,11 @@ impl ApiError {
         )
     }
 
+    /// The description of an error of OAuth 2.0, for the developer of the client. It repeats nothing that was sent.
+    pub(crate) fn oauth_description(&self) -> Option<&str> {
+        if let Self::OAuth(error) = self { Some(&error.description) } else { None }
+    }
+
     pub(crate) fn info(&self) -> ErrorInfo {
         let forbidden = ErrorInfo::new::<1003>;
         match self {

@@ -1,6 +1,22 @@
 //! How a browser comes to an address, as far as it reports.
 
-use hyper::HeaderMap;
+use axum::response::{IntoResponse as _, Response};
+use hyper::{HeaderMap, Uri};
+
+use crate::App;
+use crate::http::error::{ApiError, BadRequest};
+use crate::http::oidc::authorize::{AUTHORIZE, answer_foreign_frame};
+use crate::http::route::Route;
+
+/// The answer to a request for an address for people that is no navigation: an error, except to a frame of another site that a library
+/// opened to look for a session.
+pub(super) async fn answer_other(app: &App, route: &Route, headers: &HeaderMap, uri: &Uri) -> Response {
+    let silent = match route.path {
+        AUTHORIZE if is_foreign_frame(headers) => answer_foreign_frame(app, uri).await,
+        _ => None,
+    };
+    silent.unwrap_or_else(|| ApiError::from(BadRequest::NotANavigation).into_response())
+}
 
 /// Whether a browser prefetches the page, without a navigation of the user.
 pub(super) fn is_prefetch(headers: &HeaderMap) -> bool {
@@ -10,7 +26,7 @@ pub(super) fn is_prefetch(headers: &HeaderMap) -> bool {
 }
 
 /// Whether a frame of another site asks. Its request has no cookie of ours, and whatever the answer is, the frame shows nothing of it.
-pub(super) fn is_foreign_frame(headers: &HeaderMap) -> bool {
+fn is_foreign_frame(headers: &HeaderMap) -> bool {
     let is = |name: &str, words: &[&str]| {
         headers.get(name).is_some_and(|value| words.iter().any(|word| value.as_bytes() == word.as_bytes()))
     };
