@@ -13,6 +13,7 @@ mod phones;
 mod refusals;
 mod resets;
 mod restored_records;
+mod sentences;
 
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::clickjacking::{Press, follow, lure, place_of};
 use super::number_match::{message_link, open_message, outcome, pick, pick_another};
 use super::{is_good, kept, localized, nothing_was_blocked, people};
-use crate::harness::{Client, Driver, Options, TestApp, Viewport, full_picture, request};
+use crate::harness::{Client, Driver, Options, TestApp, Viewport, full_picture, picture, request};
 
 const PATH: &str = "/api/admin/service-keys";
 /// The time for which a session can ask for no approval after a refusal.
@@ -36,6 +36,23 @@ async fn an_operation_is_shown_whole_and_approved() {
         let phone = driver.browser(options).await;
         open_message(&phone, &app, "admin01").await;
         phone.wait_for("body[data-view=ask] #numbers button").await;
+        let sentence = phone.text("#sentence").await;
+        let begins = localized(
+            &options,
+            "Create the service key “<b>{}[],\"</b>” for introspect and messages",
+            "创建服务密钥“<b>{}[],\"</b>”",
+        );
+        assert!(sentence.starts_with(begins), "{sentence}");
+        let all_in_view =
+            "return [...document.querySelectorAll('#sentence, #numbers button, #refuse')].every((one) => {
+            const { top, bottom } = one.getBoundingClientRect();
+            return top >= 0 && bottom <= innerHeight; })";
+        if options.phone {
+            phone.set_size(390, 844).await;
+        }
+        assert_eq!(phone.script(all_in_view, &[]).await, true, "what is decided is on one screen");
+        picture(&phone, &format!("approve-first-{}", localized(&options, "en", "zh"))).await;
+        phone.click("#details > summary").await;
         assert_eq!(
             phone.text("#summary").await,
             localized(&options, "Create a service key, which is shown only once", "创建服务密钥，仅显示一次")

@@ -39,13 +39,16 @@ on_every_store! {
         let landed = client.follow_link(&link, "admin01").await;
         assert!(landed.starts_with(&format!("http://{}/approve/#answer=dpy_", app.address)), "{landed}");
         let secret = fragment(&landed, "answer");
-        for (language, summary) in [("en", "Create a service key, which is shown only once"), ("zh", "创建服务密钥，仅显示一次")] {
+        for (language, sentence, summary) in [
+            ("en", "Create the service key “desk” for introspect, valid for 365 days", "Create a service key, which is shown only once"),
+            ("zh", "创建服务密钥“desk”，用途：introspect，有效期 365 天", "创建服务密钥，仅显示一次"),
+        ] {
             let body = json!({ "approval": secret });
             let shown = client.post(&format!("{PATH}/question"), &[("accept-language", language)], &body).await.data();
             assert!(choices(&shown).contains(&asked.number), "{shown}");
             assert_eq!(shown, json!({
                 "who": { "employee_id": "admin01", "name": "Ada Admin", "department": "IT", "avatar": "" },
-                "what": { "summary": summary, "method": "POST", "path": CREATE_KEY.path, "body": CREATE_KEY.body, "fields": [
+                "what": { "sentence": sentence, "summary": summary, "method": "POST", "path": CREATE_KEY.path, "body": CREATE_KEY.body, "fields": [
                     { "name": "name", "value": "desk" }, { "name": "scopes.0", "value": "introspect" },
                 ] },
                 "client": { "browser": "Chrome 126", "system": "Windows" },

@@ -9,7 +9,9 @@ import { say } from './words.js';
 openQuestion({ path: '/api/auth/approvals', field: 'approval', words: 'approve', hasNext: true, draw });
 
 function draw({ who, what, client, ip_address, asked_at }) {
-  tell('summary', what.summary);
+  tell('sentence', what.sentence);
+  tell('asker', [client.browser, client.system, ip_address, timeOf(asked_at)].filter(Boolean).join(' · '));
+  tellFact('summary', what.summary);
   tellFact('request', `${what.method} ${what.path}`);
   // The fields as they count: the text of the body could be spelled so that its reader misses what it does.
   fill($('fields'), what.fields.map(row));

@@ -4,6 +4,7 @@ mod admin;
 mod admission;
 mod agents;
 mod api_document;
+mod approval_sentence;
 mod auth;
 mod dispatcher;
 mod error;

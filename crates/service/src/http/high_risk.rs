@@ -19,7 +19,8 @@ pub(crate) fn operation(method: &str, path: &str) -> Option<HighRiskOperation> {
     let mut spec = OperationSpec::default();
     (route.describe)(&mut spec);
     let fields = spec.input.body.map(|body| body.fields).unwrap_or_default();
-    Some(HighRiskOperation { summary: route.summary, fields })
+    let params = found.params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    Some(HighRiskOperation { summary: route.summary, sentence: route.sentence, params, fields })
 }
 
 /// All of them, since a path may also fit a route that is not of high risk.

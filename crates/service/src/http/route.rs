@@ -10,6 +10,7 @@ use hyper::Method;
 
 use crate::App;
 use crate::config::Limits;
+use crate::http::approval_sentence::ApprovalSentence;
 use crate::http::handler::{DescribedHandler, OperationSpec};
 use crate::http::request::{DirectRequest, RequestContext, RequiredAccess};
 use crate::http::response::DirectReply;
@@ -37,6 +38,8 @@ pub struct Route {
     pub(crate) tag: [&'static str; 2],
     /// What it does, in English and Chinese.
     pub(crate) summary: [&'static str; 2],
+    /// What a phone is asked to approve, if it is an operation of high risk.
+    pub(crate) sentence: Option<ApprovalSentence>,
     /// The codes with which it refuses for reasons of its own.
     pub(crate) refusals: &'static [u16],
     /// Describes what the handler reads and replies with.
@@ -88,6 +91,7 @@ impl Route {
             is_visited: false,
             tag: [""; 2],
             summary: [""; 2],
+            sentence: None,
             refusals: &[],
             describe: H::describe,
             direct: None,
@@ -119,6 +123,11 @@ impl Route {
     /// Sets the summary.
     pub(crate) fn summary(self, english: &'static str, chinese: &'static str) -> Self {
         Self { summary: [english, chinese], ..self }
+    }
+
+    /// Sets the sentence with which a phone is asked to approve it.
+    pub(crate) fn sentence(self, sentence: ApprovalSentence) -> Self {
+        Self { sentence: Some(sentence), ..self }
     }
 
     /// Sets the title of an unexpected error.

@@ -2,7 +2,8 @@
 
 use axum::extract::State;
 use deskpass_auth::{
-    ActiveUser, MAX_SHOWN_BODY, MAX_SHOWN_PATH, Operation, PhonePrompt, QuestionKind, Refusal, UnshowableOperation,
+    ActiveUser, Error, MAX_SHOWN_BODY, MAX_SHOWN_PATH, Operation, PhonePrompt, QuestionKind, Refusal,
+    UnshowableOperation,
 };
 use deskpass_core::{ClientInfo, PhoneQuestion, QuestionStatus, QuestionSubject, ShownField};
 use schemars::JsonSchema;
@@ -12,13 +13,14 @@ use serde_json::{Map, Value};
 use super::scan::known_ip;
 use crate::App;
 use crate::config::Language;
+use crate::http::approval_sentence::OperationParts;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::phone_questions::{
     Asker, PhoneAnswer, QuestionPath, approval_invitation, question_link, shown_choices, status_word,
 };
 use crate::http::request::{
-    Admin, FieldKind, FieldSpec, FieldValue, FromFields, GivenValue, JsonBody, Path, RequestContext, run_to_completion,
-    user_agent,
+    Admin, FieldKind, FieldSpec, FieldValue, FromFields, GivenValue, HighRiskOperation, JsonBody, Path, RequestContext,
+    run_to_completion, user_agent,
 };
 use crate::http::response::Reply;
 use crate::timestamp::Rfc3339;
@@ -174,6 +176,8 @@ pub(crate) struct ApprovalQuestion {
 /// The operation that would be approved.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct OperationShown {
+    /// What the operation does, in a sentence that names people, roles and programs.
+    sentence: String,
     summary: String,
     method: String,
     path: String,
@@ -202,17 +206,32 @@ pub(crate) struct AskingClient {
 }
 
 impl ApprovalQuestion {
-    fn new(app: &App, language: Language, prompt: PhonePrompt) -> Result<Self, Refusal> {
+    async fn new(context: &RequestContext, language: Language, prompt: PhonePrompt) -> Result<Self, Error> {
+        let app = &context.app;
         let PhonePrompt { question, remaining } = prompt;
         let PhoneQuestion { subject, shown, origin, numbers, created_at, .. } = question;
         let QuestionSubject::Approval { method, path, body, fields, summary, .. } = subject else {
-            return Err(Refusal::QuestionOver);
+            return Err(Refusal::QuestionOver.into());
+        };
+        let told = match (context.high_risk)(&method, &path) {
+            Some(HighRiskOperation { sentence: Some(sentence), params, .. }) => {
+                sentence.about(app, OperationParts { params: &params, fields: &fields }).await?
+            }
+            // An operation of another version of the service.
+            _ => summary.clone(),
         };
         let fields = fields.into_iter().map(OperationField::from).collect();
         let (browser, system) = user_agent::describe(origin.user_agent.as_str());
         Ok(Self {
             who: shown.into(),
-            what: OperationShown { summary: language.of(summary), method, path, body, fields },
+            what: OperationShown {
+                sentence: language.of(told),
+                summary: language.of(summary),
+                method,
+                path,
+                body,
+                fields,
+            },
             client: AskingClient { browser, system },
             ip_address: known_ip(app, origin.address.decided).map(|address| address.to_string()),
             asked_at: Rfc3339(created_at),
@@ -224,12 +243,12 @@ impl ApprovalQuestion {
 
 /// Returns the operation that the phone is asked to approve.
 pub(crate) async fn question(
-    app: App,
+    State(context): State<RequestContext>,
     language: Language,
     JsonBody(ApprovalSecret { approval }): JsonBody<ApprovalSecret>,
 ) -> Result<Reply<ApprovalQuestion>, ApiError> {
-    let prompt = app.auth.phone_prompt(&approval, QuestionKind::Approval).await?;
-    Ok(Reply(ApprovalQuestion::new(&app, language, prompt)?))
+    let prompt = context.app.auth.phone_prompt(&approval, QuestionKind::Approval).await?;
+    Ok(Reply(ApprovalQuestion::new(&context, language, prompt).await?))
 }
 
 /// The answer of the phone.

@@ -8,6 +8,7 @@ use hyper::http::request::Parts;
 
 use crate::App;
 use crate::config::Language;
+use crate::http::approval_sentence::ApprovalSentence;
 use crate::http::request::fields::FieldSpec;
 use crate::http::request::trace::RequestTrace;
 
@@ -31,6 +32,10 @@ pub(crate) struct RequestContext {
 pub(crate) struct HighRiskOperation {
     /// What it does, in English and Chinese.
     pub(crate) summary: [&'static str; 2],
+    /// The sentence with which a phone is asked to approve it.
+    pub(crate) sentence: Option<ApprovalSentence>,
+    /// The parameters of its path.
+    pub(crate) params: Vec<(String, String)>,
     /// The members of the body that it reads; none if it reads no body.
     pub(crate) fields: Vec<FieldSpec>,
 }
