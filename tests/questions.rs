@@ -10,6 +10,7 @@ mod caller_limits;
 mod callers;
 mod numbers;
 mod phones;
+mod references;
 mod refusals;
 mod resets;
 mod restored_records;

@@ -24,6 +24,16 @@ const MAX_NOTICE_AGE: Duration = Duration::from_hours(24);
 const NOTICE_BATCH_SIZE: i64 = 10;
 
 impl Auth {
+    /// The id of a notice. Messages show its end: the reference under which the log has the event.
+    pub(crate) fn notice_id(&self, at: Timestamp, visitor: &ClientInfo) -> Result<String, NoEntropy> {
+        let mut id = self.record_id(at)?;
+        if let Some(reference) = visitor.reference {
+            id.truncate(id.len().saturating_sub(Reference::DIGITS));
+            id.push_str(&reference.to_string());
+        }
+        Ok(id)
+    }
+
     pub(crate) fn new_notice(
         &self,
         employee: &EmployeeKey,
@@ -31,12 +41,7 @@ impl Auth {
         at: Timestamp,
         visitor: &ClientInfo,
     ) -> Result<Notice, NoEntropy> {
-        let mut id = self.record_id(at)?;
-        if let Some(reference) = visitor.reference {
-            // Messages show the end of the id: the reference under which the log has the event.
-            id.truncate(id.len().saturating_sub(Reference::DIGITS));
-            id.push_str(&reference.to_string());
-        }
+        let id = self.notice_id(at, visitor)?;
         let (employee, address) = (employee.clone(), visitor.address.decided.to_string());
         let user_agent = visitor.user_agent.as_str().to_owned();
         Ok(Notice { id, employee, subject, address, user_agent, at, about: None, tries: 0 })

@@ -1,7 +1,7 @@
 //! Who is told that a phone refused a question: another person may use the session of an administrator, or be on the telephone.
 
-use deskpass_core::{EmployeeKey, PhoneQuestion, QuestionRefusal, QuestionStage, Role, Timestamp};
-use deskpass_store::{Notice, NoticeAbout, NoticeSubject};
+use deskpass_core::{ClientInfo, EmployeeKey, PhoneQuestion, QuestionRefusal, QuestionStage, Role};
+use deskpass_store::{LogEntry, Notice, NoticeAbout, NoticeSubject};
 
 use super::QuestionKind;
 use crate::notice::MAX_NOTIFIED_ADMINS;
@@ -13,7 +13,8 @@ const ALARMED_ROLES: [Role; 2] = [Role::Admin, Role::Security];
 impl Auth {
     /// The notices about a refusal: to the person, whose session another person may use, or who may not have noticed what they
     /// picked; and to administrators and security staff. Where there are none, at least the person who was asked is told.
-    pub(super) async fn refusal_notices(&self, question: &PhoneQuestion, at: Timestamp) -> Result<Vec<Notice>, Error> {
+    /// They tell where the question was asked from, and have the reference of the row of the answer.
+    pub(super) async fn refusal_notices(&self, question: &PhoneQuestion, row: &LogEntry) -> Result<Vec<Notice>, Error> {
         let QuestionStage::Refused(how) = question.stage else { return Ok(Vec::new()) };
         let PhoneQuestion { asked, origin, shown, .. } = question;
         let (subject, about, is_told) = match QuestionKind::of(question) {
@@ -27,15 +28,16 @@ impl Auth {
                 (NoticeSubject::CallerRefused, about, wrong_number)
             }
         };
+        let (at, visitor) = (row.at, ClientInfo { reference: row.visitor.reference, ..origin.clone() });
         let mut notices = Vec::new();
         if is_told {
-            notices.push(self.new_notice(asked, subject, at, origin)?);
+            notices.push(self.new_notice(asked, subject, at, &visitor)?);
         }
         let mut alarmed = self.alarmed_by(question).await?;
         if alarmed.is_empty() && !is_told {
             alarmed.push(asked.clone());
         }
-        notices.extend(self.notices_to(&alarmed, subject, &about, at, origin)?);
+        notices.extend(self.notices_to(&alarmed, subject, &about, at, &visitor)?);
         Ok(notices)
     }
 

@@ -270,7 +270,7 @@ impl Auth {
     /// Writes the row of an answer, with the notices about it. If it stays unknown whether it is written, nothing comes of the answer.
     async fn record_answer(&self, id: &Digest, decided: &PhoneQuestion, row: &LogEntry) -> Result<(), Error> {
         let (event, reason) = (row.event, row.reason);
-        let notices = self.refusal_notices(decided, row.at).await?;
+        let notices = self.refusal_notices(decided, row).await?;
         let is_told = !notices.is_empty();
         if let Err(error) = self.store.record_answer(row.clone(), notices).await {
             if error.is_outcome_unknown() {

@@ -34,7 +34,7 @@ impl Auth {
             entry: LogEntry { detail: describe_sign_in(&sign_in), ..entry },
             who: self.display_id(holder),
             home: self.policy.home_corp.as_str().to_owned(),
-            notices: (0..MAX_NOTIFIED_ADMINS).map(|_| self.record_id(now)).collect::<Result<_, _>>()?,
+            notices: (0..MAX_NOTIFIED_ADMINS).map(|_| self.notice_id(now, visitor)).collect::<Result<_, _>>()?,
             deny_until: self.deny_until(now),
             sign_in,
         };
