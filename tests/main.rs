@@ -57,6 +57,7 @@ mod durability;
 mod envelope;
 mod failover;
 mod first_hour;
+mod first_role;
 mod flood;
 mod framing;
 mod hardening;

@@ -136,7 +136,7 @@ impl Auth {
         let PartialOrFull::Partial(half) = bearer else { return Ok(()) };
         let proof = SignInProof::Password { half: half.digest, device_proven };
         let (roles, _) = self.available_roles(&half.person, LoginMethod::Password, &proof).await?;
-        self.initial_role(roles, None, visitor).await.map(drop)
+        self.initial_role(roles, None, None, visitor).await.map(drop)
     }
 
     /// Completes a partial session after the one-time password was accepted.

@@ -18,7 +18,7 @@ use crate::{Auth, AuthEvent, BindPolicy, Error, Refusal, TokenError};
 #[derive(Debug)]
 pub(crate) struct SignInRequest<'a> {
     pub(crate) employee: &'a EmployeeKey,
-    /// The role to begin with; by default the highest one that is held.
+    /// The role to begin with; by default the highest one that is held and that the client is for.
     pub(crate) role: Option<&'a str>,
     pub(crate) method: LoginMethod,
     /// The proof of the user's identity.
@@ -153,7 +153,7 @@ impl Auth {
         }
         let (roles, default_role) = self.available_roles(&person, request.method, &request.proof).await?;
         self.require_role_of_holder(&person, roles, request.role)?;
-        let role = self.initial_role(roles, request.role, request.visitor).await?;
+        let role = self.initial_role(roles, request.role, request.source, request.visitor).await?;
         let session = self.build_session(&person, role, default_role, request);
         // The transaction checks again that the employee is enabled and the default role applies. Other roles: at every use.
         let network = self.sign_in_network(&session, request.visitor, phone)?;
@@ -232,11 +232,13 @@ impl Auth {
         Ok(by_record.map(|role| DefaultRoleGrant { role, by_record: true }).or(usual))
     }
 
-    /// The initial role: the requested one, or else the highest that is allowed at the client's address.
+    /// The initial role: the requested one, or else the highest that is allowed at the client's address and that the requesting client
+    /// is for. Who holds none that the client is for begins with the highest.
     pub(crate) async fn initial_role(
         &self,
         roles: Roles,
         asked: Option<&str>,
+        client: Option<LoginSource>,
         visitor: &ClientInfo,
     ) -> Result<Role, Error> {
         let highest = roles.highest().ok_or(Refusal::NoRole)?;
@@ -244,7 +246,11 @@ impl Auth {
         match asked.map(|name| parse_held_role(name, roles)).transpose()? {
             Some(role) if !permitted.holds(role) => Err(Refusal::AddressNotAllowed(role).into()),
             Some(role) => Ok(role),
-            None => Ok(permitted.highest().ok_or(Refusal::AddressNotAllowed(highest))?),
+            None => {
+                let fitting: Roles =
+                    permitted.iter().filter(|role| client.is_none_or(|client| client.is_for(*role))).collect();
+                Ok(fitting.highest().or(permitted.highest()).ok_or(Refusal::AddressNotAllowed(highest))?)
+            }
         }
     }
 

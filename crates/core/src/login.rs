@@ -47,6 +47,16 @@ impl LoginSource {
             Role::User | Role::Supervisor | Role::Security => Self::H5,
         }
     }
+
+    /// Whether the client can be used in this role.
+    #[must_use]
+    pub const fn is_for(self, role: Role) -> bool {
+        match self {
+            Self::H5 | Self::Oidc => true,
+            Self::ItAgent => matches!(role, Role::Admin | Role::Agent | Role::Supervisor),
+            Self::ItAdmin => matches!(role, Role::Admin | Role::Supervisor | Role::Security),
+        }
+    }
 }
 
 /// The `User-Agent` of a client. It is untrusted input, so it is truncated and stripped of invisible characters.
