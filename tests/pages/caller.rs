@@ -2,6 +2,7 @@
 
 use super::{hand_over, is_good, localized, nothing_was_blocked, people};
 use crate::harness::{Browser, Driver, Key, TestApp, picture};
+use crate::notices::inbox;
 
 /// Asks about the person whom the form names; returns the number to read out.
 async fn ask(browser: &Browser) -> u64 {
@@ -50,7 +51,15 @@ async fn an_agent_sees_whether_the_caller_is_the_employee() {
         browser.click("#views a[href='#/messages']").await;
         browser.wait_for("#place[data-view=messages]").await;
         browser.click("#views a[href='#/caller']").await;
+        // A reload keeps the number and the countdown, and asks nobody again.
+        let messages = inbox(&mut client).await.len();
+        browser.reload().await;
+        browser.wait_until("document.querySelector('#verifications .time-left')?.textContent").await;
+        assert_eq!(browser.text("#verifications [data-status=pending] .big-number strong").await, number.to_string());
+        assert_eq!(inbox(&mut client).await.len(), messages);
         app.answer_on_phone(caller, "verification", Some(number)).await.data();
+        browser.wait_for("#verifications [data-status=verified]").await;
+        browser.reload().await;
         browser.wait_for("#verifications [data-status=verified]").await;
         let verified = localized(&options, "It is them", "确为其本人");
         assert!(browser.text("#verifications").await.contains(verified));
@@ -63,5 +72,10 @@ async fn an_agent_sees_whether_the_caller_is_the_employee() {
         assert_eq!(browser.script("return document.querySelectorAll('#verifications > li').length", &[]).await, 2);
         is_good(&browser, "verified and refused").await;
         nothing_was_blocked(&browser).await;
+        // They go with the session.
+        browser.click("#sign-out").await;
+        browser.wait_for("#welcome:not([hidden])").await;
+        let kept = browser.script("return sessionStorage.getItem('deskpass.callers')", &[]).await;
+        assert_eq!(kept, serde_json::Value::Null);
     }
 }

@@ -6,6 +6,7 @@ import { field, problems } from './dialog.js';
 import { fill, h } from './dom.js';
 import { moment, panel } from './listing.js';
 import { bigNumber, clock, followQuestion } from './follow-question.js';
+import { keepCallers, keptCallers } from './kept-callers.js';
 import { learn, say } from './words.js';
 
 learn({
@@ -50,16 +51,18 @@ const FEW = 6;
 const PAUSE = 300;
 const TAGS = { pending: 'warm', verified: 'good', refused: 'bad', expired: '' };
 
-/** Shows the view. The questions are kept for as long as the page has the session. */
+/** Shows the view. The questions are kept for as long as the tab has the session, also over a reload. */
 export function show(desk, place) {
-  const asked = (desk.callers = desk.callers || []);
+  const asked = (desk.callers = desk.callers || keptCallers(desk.me));
+  const keep = () => keepCallers(desk.me, asked);
   const list = h('ol', { class: 'callers', id: 'verifications' });
   const stops = [];
   const none = h('p', { class: 'lead', hidden: asked.length > 0 }, say('callers_none'));
-  const add = (question) => list.prepend(item(desk, question, stops));
+  const add = (question) => list.prepend(item(desk, question, { stops, keep }));
   asked.forEach(add);
   const onAsked = (question) => {
     asked.push(question);
+    keep();
     none.hidden = true;
     add(question);
     // The number is what the agent needs next; on a phone it is below the screen.
@@ -166,7 +169,7 @@ function search(desk, form, found) {
 }
 
 /** A question in the list; as long as it is not answered, it is followed. */
-function item(desk, question, stops) {
+function item(desk, question, { stops, keep }) {
   const { name, employee_id, reason, at, number, id } = question;
   const state = h('p', { class: 'state', role: 'status' });
   const open = h('div', { class: 'open' });
@@ -196,6 +199,7 @@ function item(desk, question, stops) {
     },
     onAnswer: (status) => {
       question.status = TAGS[status] === undefined ? 'expired' : status;
+      keep();
       tell();
     },
   }));

@@ -222,6 +222,7 @@ function signedOut(why) {
   tab.drop('token');
   tab.drop('me');
   tab.drop('messages');
+  tab.drop('callers');
   tab.drop('again');
   // A user who signed out must not be signed in again at once.
   tab.set('went', '1');
