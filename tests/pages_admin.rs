@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod errors;
 mod export;
 mod log;
 mod overview;

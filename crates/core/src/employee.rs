@@ -17,6 +17,12 @@ pub struct InvalidId {
 }
 
 impl InvalidId {
+    /// The characters that an identifier may have.
+    #[must_use]
+    pub const fn allowed(self) -> &'static str {
+        self.allowed
+    }
+
     /// A regular expression that matches valid identifiers.
     #[must_use]
     pub fn pattern(self) -> String {

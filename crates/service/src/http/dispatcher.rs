@@ -174,7 +174,7 @@ impl Dispatcher {
             id: request_ids::header(id),
             origin: RequestOrigin { peer, forwarded },
             trace: RequestTrace::of_request(reference, request.headers()),
-            language: language::preferred(request.headers(), app.settings.default_language),
+            language: language::of_request(request.headers(), app.settings.default_language),
             route,
             rows,
             path_params,

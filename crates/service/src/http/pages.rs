@@ -9,14 +9,15 @@ use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use deskpass_core::Reference;
 use hyper::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE,
-    ETAG, HeaderValue, IF_NONE_MATCH, LOCATION, VARY, X_FRAME_OPTIONS,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+    HeaderValue, IF_NONE_MATCH, LOCATION, VARY, X_FRAME_OPTIONS,
 };
 use hyper::{HeaderMap, StatusCode, Uri};
 
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
+use crate::http::request::language::{LANGUAGE_COOKIE, chosen};
 use crate::http::response::SetCookie;
 use crate::site::{File, NOT_FOUND_PAGE, OidcErrorPage};
 pub(crate) use not_found::prefers_html;
@@ -37,9 +38,6 @@ const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
 
 /// Where an error page has the reference of the request.
 const REFERENCE_PLACE: &str = "<code id=\"reference\"></code>";
-
-/// The cookie with the language that the user chose.
-const LANGUAGE_COOKIE: &str = "deskpass_language";
 
 /// Serves a page.
 pub(crate) async fn page(app: App, uri: Uri, preferred: Language, headers: HeaderMap) -> Result<Response, ApiError> {
@@ -71,7 +69,7 @@ pub(crate) fn oidc_error(
     let mut uncompressed = headers.clone();
     uncompressed.remove(ACCEPT_ENCODING);
     let served = serve_error_page(app, reason.path(), StatusCode::BAD_REQUEST, preferred, &uncompressed);
-    let file = app.site.page(reason.path(), language_cookie(headers).unwrap_or(preferred));
+    let file = app.site.page(reason.path(), chosen(headers).unwrap_or(preferred));
     let (Some(mut response), Some(file)) = (served, file) else {
         return Err(ApiError::unexpected(&"the page for errors of clients is missing"));
     };
@@ -101,7 +99,7 @@ fn serve_error_page(
 }
 
 fn serve_page(app: &App, path: &str, preferred: Language, headers: &HeaderMap) -> Option<Response> {
-    let language = language_cookie(headers).unwrap_or(preferred);
+    let language = chosen(headers).unwrap_or(preferred);
     let mut response = serve_file(app.site.page(path, language)?, headers, REVALIDATE);
     let head = response.headers_mut();
     head.insert(CONTENT_LANGUAGE, HeaderValue::from_static(language.of(["en", "zh-CN"])));
@@ -149,17 +147,6 @@ fn is_not_modified(tag: &HeaderValue, request_headers: &HeaderMap) -> bool {
     known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
 }
 
-/// The language that the user chose, if any.
-fn language_cookie(headers: &HeaderMap) -> Option<Language> {
-    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find_map(|pair| match pair {
-        (LANGUAGE_COOKIE, "en") => Some(Language::En),
-        (LANGUAGE_COOKIE, "zh-CN") => Some(Language::Zh),
-        _ => None,
-    })
-}
-
 /// Sets the first supported one of these languages for the pages, unless the user chose one. They are separated by blanks.
 pub(crate) fn requested_language(app: &App, headers: &HeaderMap, locales: Option<&str>) -> SetCookie {
     let mut tags = locales.unwrap_or_default().split_ascii_whitespace();
@@ -168,7 +155,7 @@ pub(crate) fn requested_language(app: &App, headers: &HeaderMap, locales: Option
         "zh" => Some("zh-CN"),
         _ => None,
     });
-    let wanted = supported.filter(|_| language_cookie(headers).is_none());
+    let wanted = supported.filter(|_| chosen(headers).is_none());
     wanted.map_or(SetCookie::NONE, |wanted| SetCookie::language(app, LANGUAGE_COOKIE, wanted))
 }
 

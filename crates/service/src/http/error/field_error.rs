@@ -85,7 +85,9 @@ impl FieldError {
             Self::Registration(problem) => registration(problem, language),
             Self::Format(rule) => fixed(*rule),
             Self::Part(texts) => language.of(texts.clone()),
-            Self::Id(rule) => language.of([rule.to_string(), format!("格式不正确：{rule}")]),
+            Self::Id(rule) => {
+                language.of([rule.to_string(), format!("必须是 1 到 64 个字符，只能包含 {}", rule.allowed())])
+            }
         }
     }
 }

@@ -4,14 +4,35 @@ use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use hyper::HeaderMap;
-use hyper::header::ACCEPT_LANGUAGE;
+use hyper::header::{ACCEPT_LANGUAGE, COOKIE};
 use hyper::http::request::Parts;
 
 use crate::config::Language;
 use crate::http::request::{DescribeInput, RequestContext};
 
+/// The cookie with the language that the user chose on a page.
+pub(crate) const LANGUAGE_COOKIE: &str = "deskpass_language";
+
+/// The language of a request: for our own pages the one that their user chose, whatever the browser says, else the client's.
+pub(crate) fn of_request(headers: &HeaderMap, default: Language) -> Language {
+    let from_own_page = headers.contains_key("x-requested-with");
+    let chosen = if from_own_page { chosen(headers) } else { None };
+    chosen.unwrap_or_else(|| preferred(headers, default))
+}
+
+/// The language that the user chose on a page.
+pub(crate) fn chosen(headers: &HeaderMap) -> Option<Language> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find_map(|pair| match pair {
+        (LANGUAGE_COOKIE, "en") => Some(Language::En),
+        (LANGUAGE_COOKIE, "zh-CN") => Some(Language::Zh),
+        _ => None,
+    })
+}
+
 /// The supported language that the client prefers.
-pub(crate) fn preferred(headers: &HeaderMap, default: Language) -> Language {
+fn preferred(headers: &HeaderMap, default: Language) -> Language {
     let Some(accepted) = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()) else { return default };
     let mut best = (default, 0.0);
     for (language, quality) in accepted.split(',').take(32).filter_map(weighted_item) {
