@@ -213,6 +213,21 @@ async fn a_running_service_knows_at_once_and_its_log_has_no_secret() {
     assert!(log.contains("oidc client add Wiki") && log.contains("oidc client rotate-secret"), "{log}");
 }
 
+/// Pasted as printed, no two sites encrypt with the same passphrase.
+#[test]
+fn what_is_printed_for_apache_has_a_passphrase_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let operator = Operator::In(directory.path());
+    let passphrase = |program: &str| {
+        let url = "https://help.example.com";
+        let printed = operator.succeed(&["oidc", "client", "add", "--for", program, "--url", url]);
+        let line = printed.lines().find(|line| line.contains("OIDCCryptoPassphrase")).unwrap().to_owned();
+        line.split_whitespace().last().unwrap().to_owned()
+    };
+    let [one, other] = [passphrase("glpi"), passphrase("rt")];
+    assert!(one.len() >= 32 && one != other, "{one} {other}");
+}
+
 fn serve(directory: &Path) -> Process {
     let mut command = binary();
     command.args(["serve", "--dev", "--listen", "127.0.0.1:0"]).current_dir(directory);

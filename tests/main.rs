@@ -60,6 +60,7 @@ mod first_hour;
 mod first_role;
 mod flood;
 mod framing;
+mod guarantees;
 mod hardening;
 mod host_names;
 mod key_rotation;

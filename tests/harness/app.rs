@@ -120,6 +120,11 @@ impl TestApp {
         Box::pin(Self::open(settings, TestStorage::at(Some(place.clone())), new_clock())).await
     }
 
+    /// A service with these settings and this clock on a store that others may share.
+    pub(crate) async fn at_time(place: &ClusterStore, settings: Settings, clock: Clock) -> Self {
+        Box::pin(Self::open(settings, TestStorage::at(Some(place.clone())), clock)).await
+    }
+
     /// Another node of the same cluster, with the same settings and the same clock. Only for the scaled-out store.
     pub(crate) async fn second_node(&self) -> Self {
         let home = TestStorage::at(Some(self.cluster_store().clone()));

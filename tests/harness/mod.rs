@@ -41,11 +41,11 @@ pub(crate) use oidc::{
 pub(crate) use openapi_check::assert_documented;
 pub(crate) use operator::Operator;
 pub(crate) use phone::{Platform, cookies, encoded, fragment, location, target};
-pub(crate) use process::{Process, binary, finished, with_settings};
+pub(crate) use process::{Process, binary, finished, program, with_settings};
 pub(crate) use prometheus::{Prometheus, deployed, promtool};
 pub(crate) use proxy::{Proxy, free_address};
 pub(crate) use reply_backend::{BackendAnswer, REPLY_SECRET, ReceivedReply, ReplyBackend};
-pub(crate) use servers::{PASSWORDS, Servers};
+pub(crate) use servers::{PASSWORDS, Servers, root};
 pub(crate) use socket::{Frame, TestSocket, handshake, masked};
 pub(crate) use stopwatch::Stopwatch;
 pub(crate) use store_backend::{StoreBackend, rounds};

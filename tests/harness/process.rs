@@ -11,7 +11,12 @@ const READY: &str = "deskpass is ready at ";
 
 /// The program under test, as a command.
 pub(crate) fn binary() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deskpass"));
+    program(Path::new(env!("CARGO_BIN_EXE_deskpass")))
+}
+
+/// The program of a release, as a command.
+pub(crate) fn program(path: &Path) -> Command {
+    let mut command = Command::new(path);
     // The environment of the developer who runs the suite must not affect it.
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("DESKPASS_")) {
         command.env_remove(name);
@@ -44,7 +49,11 @@ pub(crate) fn finished(command: &mut Command) -> Output {
 
 /// `deskpass serve` with settings from the environment only: no settings file of the developer who runs the suite.
 fn node_at(place: &ClusterStore, more: &[(&str, &str)]) -> Command {
-    let mut command = binary();
+    node_of(binary(), place, more)
+}
+
+/// The same with the program of a release.
+fn node_of(mut command: Command, place: &ClusterStore, more: &[(&str, &str)]) -> Command {
     command.arg("serve").current_dir(std::env::temp_dir());
     let given = [("listen", "127.0.0.1:0")].into_iter().chain(place.settings()).chain(more.iter().copied());
     with_settings(&mut command, given);
@@ -81,6 +90,11 @@ impl Process {
     /// Starts a node in production mode on a store that others may share; `more` has the settings that production requires.
     pub(crate) fn production_node(place: &ClusterStore, more: &[(&str, &str)]) -> Self {
         Self::spawn(node_at(place, more))
+    }
+
+    /// Starts a node of a release in production mode on a store that others may share.
+    pub(crate) fn release_node(release: Command, place: &ClusterStore, more: &[(&str, &str)]) -> Self {
+        Self::spawn(node_of(release, place, more))
     }
 
     /// Starts a command that serves and waits for its ready line.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::OldData;
+use super::{FIRST, OldData};
 use crate::harness::{ClusterStore, Servers, until};
 
 /// The rows of the log that `make torture` upgrades, and the employees, all of whom are signed in.
@@ -66,7 +66,7 @@ async fn sign_in(place: ClusterStore, number: usize, enough: Arc<AtomicBool>) ->
 #[ignore = "millions of rows take minutes: make torture runs it"]
 async fn no_sign_in_fails_during_the_upgrade_of_a_large_log() {
     let servers = Servers::private();
-    let data = OldData::at(Some(servers.cluster_store())).await;
+    let data = OldData::at(FIRST, Some(servers.cluster_store())).await;
     let place = data.place.clone().unwrap();
     add_signed_in_employees(&place);
     add_log_rows(&place, LOG_ROWS);
@@ -92,7 +92,7 @@ async fn an_upgrade_does_not_wait_for_the_end_of_a_vacuum() {
     servers.postgres_command("ALTER SYSTEM SET autovacuum_naptime = '1s'");
     servers.postgres_command("ALTER SYSTEM SET deadlock_timeout = '6s'");
     servers.postgres_command("SELECT pg_reload_conf()");
-    let data = OldData::at(Some(servers.cluster_store())).await;
+    let data = OldData::at(FIRST, Some(servers.cluster_store())).await;
     let place = data.place.clone().unwrap();
     add_log_rows(&place, 20_000);
     // It pauses after every page, and so takes longer than a migration is tried.

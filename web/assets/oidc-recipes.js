@@ -3,6 +3,9 @@
 
 const withoutSlash = (url) => url.trim().replace(/\/+$/, '');
 
+/** A random value, so that no two sites encrypt with the same. */
+const randomText = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
 /** Apache's module in front of a program that takes the user from the web server. */
 const apache = {
   kind: 'confidential',
@@ -17,7 +20,7 @@ const apache = {
     ['OIDCPKCEMethod', 'S256'],
     ['OIDCScope', '"openid profile email groups"'],
     ['OIDCRemoteUserClaim', 'preferred_username'],
-    ['OIDCCryptoPassphrase', 'PASSPHRASE'],
+    ['OIDCCryptoPassphrase', randomText()],
     ['AuthType', 'openid-connect'],
     ['Require', 'valid-user'],
   ],

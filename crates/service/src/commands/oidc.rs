@@ -5,6 +5,8 @@ mod instructions;
 mod list;
 mod recipes;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deskpass_auth::{Error, NewOidcClient, Refusal};
 use deskpass_core::Secret;
 use deskpass_core::oidc::ClientRegistration;
@@ -115,11 +117,13 @@ impl NewClient {
             return Ok(json!({ "client_id": client.id, "client_secret": secret }).to_string());
         }
         let recipe = Recipe::find(self.program.as_deref().unwrap_or(GENERIC));
+        let passphrase = app.auth.entropy.bytes::<24>().map_err(|error| error.to_string())?;
         let instructions = Instructions {
             issuer: &app.settings.public_url,
             client_id: &client.id,
             client_secret: secret,
             registration: &client.registration,
+            passphrase: &URL_SAFE_NO_PAD.encode(passphrase),
         };
         Ok(instructions.of_new_client(recipe, language))
     }

@@ -13,6 +13,8 @@ pub(super) struct Instructions<'a> {
     /// The secret, where it is shown.
     pub(super) client_secret: Option<&'a str>,
     pub(super) registration: &'a ClientRegistration,
+    /// A random value with which the program can encrypt what it keeps in browsers.
+    pub(super) passphrase: &'a str,
 }
 
 impl Instructions<'_> {
@@ -95,6 +97,7 @@ impl Instructions<'_> {
             ("{client_id}", self.client_id),
             ("{client_secret}", self.client_secret.unwrap_or("")),
             ("{redirect_uri}", redirect_uri),
+            ("{passphrase}", self.passphrase),
         ];
         values.iter().fold(whole, |text, (name, value)| text.replace(name, value))
     }
@@ -117,12 +120,12 @@ mod tests {
                 client_id: "c1",
                 client_secret: has_secret.then_some("dpe_x"),
                 registration: &registration,
+                passphrase: "random",
             };
             for language in [Language::En, Language::Zh] {
                 let text = instructions.of_new_client(recipe, language);
-                for name in
-                    ["issuer", "client_id", "client_secret", "redirect_uri", "endpoints", "apache", "grafana", "gitlab"]
-                {
+                let values = ["issuer", "client_id", "client_secret", "redirect_uri", "passphrase"];
+                for name in values.into_iter().chain(["endpoints", "apache", "grafana", "gitlab"]) {
                     assert!(!text.contains(&format!("{{{name}}}")), "{program}: {name}\n{text}");
                 }
                 assert!(text.contains("https://desk.example.com") && text.contains("c1"), "{text}");

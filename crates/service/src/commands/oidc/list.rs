@@ -86,6 +86,7 @@ pub(super) async fn show(app: &App, id: &str) -> CommandResult {
         client_id: &client.id,
         client_secret: None,
         registration: &client.registration,
+        passphrase: "",
     };
     Ok(format!("{}\n\n{}", table(&rows), instructions.endpoints(Language::En)))
 }

@@ -74,7 +74,7 @@ const APACHE: &str = "  OIDCProviderMetadataURL {issuer}/.well-known/openid-conf
   OIDCPKCEMethod S256
   OIDCScope \"openid profile email groups\"
   OIDCRemoteUserClaim preferred_username
-  OIDCCryptoPassphrase PASSPHRASE
+  OIDCCryptoPassphrase {passphrase}
   <Location />
     AuthType openid-connect
     Require valid-user
