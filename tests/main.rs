@@ -18,6 +18,7 @@ mod ambiguous_commits;
 mod anonymous_refusals;
 mod api;
 mod browser;
+mod bodies;
 mod brute_force;
 mod canary;
 mod cli;

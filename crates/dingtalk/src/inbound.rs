@@ -9,7 +9,7 @@ use std::fmt;
 use std::time::Duration;
 
 use deskpass_platform::envelope::{Envelope, InvalidEnvelope, SealedMessage};
-use deskpass_platform::{InboundError, InboundReply, InboundRequest, InboundResult, TimeUnit};
+use deskpass_platform::{InboundError, InboundReply, InboundRequest, InboundResult, PlatformKind, TimeUnit};
 use serde_json::{Value, json};
 
 /// The platform signs each delivery anew, so its time is that of the request.
@@ -55,7 +55,7 @@ impl EventReader {
     /// Reads a request: an event, or the platform's check of the address, which is an event that means nothing.
     pub(crate) fn read(&self, request: &InboundRequest<'_>) -> Result<InboundResult, InboundError> {
         let envelope = self.envelope.as_ref().ok_or(InboundError::NotConfigured)?;
-        request.check_size()?;
+        request.check_size(PlatformKind::Dingtalk)?;
         let encrypted = encrypted(request).ok_or(InboundError::Malformed)?;
         let signature = request.parameter("msg_signature").or_else(|| request.parameter("signature"));
         let parameters = (signature, request.parameter("timestamp"), request.parameter("nonce"));

@@ -13,7 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use deskpass_platform::envelope::aes_cbc::{self, Key, Padding};
 use deskpass_platform::envelope::digest;
-use deskpass_platform::{InboundError, InboundReply, InboundRequest, InboundResult, TimeUnit};
+use deskpass_platform::{InboundError, InboundReply, InboundRequest, InboundResult, PlatformKind, TimeUnit};
 use serde_json::{Value, json};
 
 use crate::UserIdKind;
@@ -57,7 +57,7 @@ impl EventReader {
     /// Reads a request: an event, a click on a card, or the platform's check of the address.
     pub(crate) fn read(&self, request: &InboundRequest<'_>) -> Result<InboundResult, InboundError> {
         let settings = self.settings.as_ref().ok_or(InboundError::NotConfigured)?;
-        request.check_size()?;
+        request.check_size(PlatformKind::Feishu)?;
         let body = || decrypt(&digest::sha256(&settings.encrypt_key), request).ok_or(InboundError::Malformed);
         if !is_signed(&settings.encrypt_key, request) {
             // The platform signs everything but the check of the address. All failures are the same here, because this is

@@ -6,8 +6,8 @@ use std::time::Duration;
 use deskpass_core::Timestamp;
 use percent_encoding::percent_decode_str;
 
-/// The maximum size of the body of such a request. Most events are small, but a change of the application's range may name many members.
-pub const MAX_INBOUND_BODY_BYTES: usize = 256 * 1024;
+use crate::PlatformKind;
+
 const MAX_QUERY_BYTES: usize = 8 * 1024;
 /// How far the clock of a platform may be ahead.
 const MAX_AHEAD: Duration = Duration::from_mins(10);
@@ -30,9 +30,9 @@ pub struct InboundRequest<'a> {
 }
 
 impl<'a> InboundRequest<'a> {
-    /// Refuses a request that is too large, before anything of it is read.
-    pub const fn check_size(&self) -> Result<(), InboundError> {
-        if self.body.len() > MAX_INBOUND_BODY_BYTES || self.query.len() > MAX_QUERY_BYTES {
+    /// Refuses a request that is too large for this platform, before anything of it is read.
+    pub const fn check_size(&self, kind: PlatformKind) -> Result<(), InboundError> {
+        if self.body.len() > kind.max_event_bytes() || self.query.len() > MAX_QUERY_BYTES {
             return Err(InboundError::Malformed);
         }
         Ok(())
@@ -216,10 +216,12 @@ mod tests {
 
     #[test]
     fn large_requests_are_refused() {
-        let (body, query) = (vec![b'x'; MAX_INBOUND_BODY_BYTES + 1], "x".repeat(MAX_QUERY_BYTES + 1));
-        assert_eq!(request("", &body).check_size(), Err(InboundError::Malformed));
-        assert_eq!(request(&query, b"").check_size(), Err(InboundError::Malformed));
-        assert_eq!(request("", body.split_at(MAX_INBOUND_BODY_BYTES).0).check_size(), Ok(()));
+        for kind in PlatformKind::ALL {
+            let (body, query) = (vec![b'x'; kind.max_event_bytes() + 1], "x".repeat(MAX_QUERY_BYTES + 1));
+            assert_eq!(request("", &body).check_size(kind), Err(InboundError::Malformed));
+            assert_eq!(request(&query, b"").check_size(kind), Err(InboundError::Malformed));
+            assert_eq!(request("", body.split_at(kind.max_event_bytes()).0).check_size(kind), Ok(()));
+        }
     }
 
     #[test]

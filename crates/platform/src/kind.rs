@@ -35,6 +35,16 @@ impl PlatformKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
+    /// The maximum size of the body of an event. Most events are small, but at Feishu a change of the application's range may name
+    /// many members.
+    #[must_use]
+    pub const fn max_event_bytes(self) -> usize {
+        match self {
+            Self::Wecom | Self::Dingtalk => 64 * 1024,
+            Self::Feishu => 256 * 1024,
+        }
+    }
+
     /// The name for people, in English and in Chinese.
     #[must_use]
     pub const fn title(self) -> [&'static str; 2] {

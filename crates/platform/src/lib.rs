@@ -38,8 +38,7 @@ pub use error::{Error, InvalidResponse, Refused, Unreachable};
 pub use error_code::ErrorCode;
 pub use identity::Identity;
 pub use inbound::{
-    Inbound, InboundError, InboundEvent, InboundReply, InboundRequest, InboundResult, MAX_INBOUND_BODY_BYTES,
-    PersonChange, TimeUnit,
+    Inbound, InboundError, InboundEvent, InboundReply, InboundRequest, InboundResult, PersonChange, TimeUnit,
 };
 pub use kind::PlatformKind;
 pub use meaning::{Explanation, FixableBy, Meaning};

@@ -41,6 +41,7 @@ use crate::app::reload::{look, maximum_held_refusals, maximum_sockets, maximum_s
 use crate::app::reload_status::ReloadStatus;
 use crate::app::reply_backend::ReplyBackend;
 use crate::app::sync_runs::SyncRuns;
+use crate::body_memory::maximum_blocks;
 use crate::client_limiter::ClientLimiter;
 use crate::config::Settings;
 use crate::failure_log::FailureLog;
@@ -94,6 +95,8 @@ pub struct AppInner {
     pub(crate) held_refusal_limiter: ClientLimiter,
     /// Limits the sockets, per client.
     pub(crate) socket_limiter: ClientLimiter,
+    /// Limits the memory of bodies in progress, per client.
+    pub(crate) body_limiter: ClientLimiter,
     draining: Draining,
     /// The service with the settings of the next reload, once there was one.
     successor: OnceLock<App>,
@@ -269,6 +272,7 @@ impl App {
             event_stream_limiter: maximum_streams(&settings, &ClientLimiter::default()),
             held_refusal_limiter: maximum_held_refusals(&settings, &ClientLimiter::default()),
             socket_limiter: maximum_sockets(&settings, &ClientLimiter::default()),
+            body_limiter: maximum_blocks(&settings, &ClientLimiter::default()),
             draining: Draining::new(),
             successor: OnceLock::new(),
             node,

@@ -1,4 +1,4 @@
-//! Limits the number of clients, in total and per address.
+//! Limits the number of clients, or of what they take, in total and per address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -20,10 +20,11 @@ struct ClientCounts {
     from: HashMap<IpAddr, usize>,
 }
 
-/// The place of one client, which is released on drop.
+/// The places of one client, which are released on drop.
 #[derive(Debug)]
 pub(crate) struct ClientSlot {
     address: IpAddr,
+    places: usize,
     here: Arc<Mutex<ClientCounts>>,
 }
 
@@ -36,24 +37,30 @@ impl ClientLimiter {
 
     /// Takes a slot, or returns `None` if a maximum is reached.
     pub(crate) fn acquire(&self, address: IpAddr) -> Option<ClientSlot> {
+        self.acquire_many(address, 1)
+    }
+
+    /// Takes this many places at once, or returns `None` if they would exceed a maximum.
+    pub(crate) fn acquire_many(&self, address: IpAddr, places: usize) -> Option<ClientSlot> {
         let address = rate_limit_address(address);
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
-        let from = here.from.get(&address).copied().unwrap_or_default();
-        if here.all >= self.max_total || from >= self.max_per_address {
+        let from = here.from.get(&address).copied().unwrap_or_default().checked_add(places)?;
+        let all = here.all.checked_add(places)?;
+        if all > self.max_total || from > self.max_per_address {
             return None;
         }
-        here.all += 1;
-        here.from.insert(address, from + 1);
-        Some(ClientSlot { address, here: Arc::clone(&self.here) })
+        here.all = all;
+        here.from.insert(address, from);
+        Some(ClientSlot { address, places, here: Arc::clone(&self.here) })
     }
 }
 
 impl Drop for ClientSlot {
     fn drop(&mut self) {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
-        here.all -= 1;
+        here.all -= self.places;
         if let Some(count) = here.from.get_mut(&self.address) {
-            *count -= 1;
+            *count -= self.places;
             if *count == 0 {
                 here.from.remove(&self.address);
             }
@@ -78,6 +85,9 @@ mod tests {
         assert!(limiter.acquire(other).is_some());
         assert!(limiter.with_maximums(1, 1).acquire(other).is_none(), "the clients of before count");
         drop((second, third));
+        let two = limiter.acquire_many(one, 2);
+        assert!(two.is_some() && limiter.acquire(one).is_none() && limiter.acquire_many(other, 2).is_none());
+        drop(two);
         assert!(limiter.here.lock().is_ok_and(|here| here.all == 0 && here.from.is_empty()));
     }
 }

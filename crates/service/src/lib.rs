@@ -1,6 +1,7 @@
 //! The command line, the settings, the server and its routes.
 
 mod app;
+mod body_memory;
 pub mod cli;
 mod client_limiter;
 mod client_stream;

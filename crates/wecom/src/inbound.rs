@@ -12,7 +12,7 @@ use std::fmt;
 use std::time::Duration;
 
 use deskpass_platform::envelope::{Envelope, InvalidEnvelope, SealedMessage};
-use deskpass_platform::{InboundError, InboundReply, InboundRequest, InboundResult, TimeUnit};
+use deskpass_platform::{InboundError, InboundReply, InboundRequest, InboundResult, PlatformKind, TimeUnit};
 
 use xml::Elements;
 
@@ -62,7 +62,7 @@ impl EventReader {
     /// are events, whose reply is empty.
     pub(crate) fn read(&self, request: &InboundRequest<'_>) -> Result<InboundResult, InboundError> {
         let envelope = self.envelope.as_ref().ok_or(InboundError::NotConfigured)?;
-        request.check_size()?;
+        request.check_size(PlatformKind::Wecom)?;
         let encrypted = encrypted(request).ok_or(InboundError::Malformed)?;
         let text = self.open(envelope, request, &encrypted)?;
         let (body, events) =

@@ -10,6 +10,7 @@ use super::policy::policy;
 use super::reply_backend::ReplyBackend;
 use super::token_cache::SharedTokenCache;
 use super::{App, AppInner, StartError, metrics, platform};
+use crate::body_memory::maximum_blocks;
 use crate::client_limiter::ClientLimiter;
 use crate::config::{Settings, SettingsDiff};
 use crate::server_tls::ServerTls;
@@ -45,6 +46,7 @@ impl App {
             event_stream_limiter: maximum_streams(&settings, &self.event_stream_limiter),
             held_refusal_limiter: maximum_held_refusals(&settings, &self.held_refusal_limiter),
             socket_limiter: maximum_sockets(&settings, &self.socket_limiter),
+            body_limiter: maximum_blocks(&settings, &self.body_limiter),
             draining: self.draining.clone(),
             successor: OnceLock::new(),
             node: self.node,

@@ -52,6 +52,8 @@ pub(crate) enum ApiError {
     TooManyReplies,
     /// All connections are in use, and this one is from the reserve for health checks.
     TooManyConnections,
+    /// The memory for large bodies in progress is used up.
+    TooManyBodies,
     /// The request came through an untrusted proxy, so the client's address is not known.
     UntrustedProxy,
     /// An error of OAuth 2.0 or OpenID Connect, for a client below /oidc.
@@ -162,6 +164,8 @@ impl ApiError {
             ]),
             Self::NotReady(state) => ErrorInfo::new::<1005>(state.cause()).with_status(StatusCode::SERVICE_UNAVAILABLE),
             Self::TooManyConnections => ErrorInfo::new::<1005>(["too many connections", "连接数已满"])
+                .with_status(StatusCode::SERVICE_UNAVAILABLE),
+            Self::TooManyBodies => ErrorInfo::new::<1005>(["too many large bodies in progress", "正在接收的大请求体过多"])
                 .with_status(StatusCode::SERVICE_UNAVAILABLE),
             Self::OAuth(error) => oauth::info(error),
             Self::Internal(cause, _) => cause.info(),

@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, Request};
 use axum::response::IntoResponse as _;
 use bytes::Bytes;
 use deskpass_auth::{Error, EventError};
-use deskpass_platform::{InboundError, InboundRequest, MAX_INBOUND_BODY_BYTES};
+use deskpass_platform::{InboundError, InboundRequest};
 use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Method};
 
@@ -33,10 +33,13 @@ impl FromRequest<RequestContext> for PlatformRequest {
         let (is_get, headers) = (request.method() != Method::POST, request.headers().clone());
         let address = client_address(&context.app, context.peer, headers.get_all(X_FORWARDED_FOR).iter()).decided;
         let query = request.uri().query().unwrap_or_default().to_owned();
-        let body = match raw_body(MAX_INBOUND_BODY_BYTES, request, context).await {
+        let most = context.app.settings.platform.kind.max_event_bytes();
+        let body = match raw_body(most, request, context).await {
             Ok(body) => Some(body),
             // Refused and counted below, like everything else that the platform does not send.
-            Err(BadRequest::TooLarge(_)) => None,
+            Err(ApiError::BadRequest(BadRequest::TooLarge(_))) => None,
+            // The platform sends the event again.
+            Err(ApiError::TooManyBodies) => return Err(ApiError::TooManyBodies),
             Err(_) => return Err(ApiError::EventRefused),
         };
         Ok(Self { is_get, query, headers, body, address })

@@ -3,6 +3,7 @@
 mod access;
 mod authority;
 mod body;
+mod body_buffer;
 mod change;
 mod client;
 mod context;

@@ -3,22 +3,28 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
-use std::time::Duration;
 
 use axum::body::Body as RequestBody;
 use axum::extract::{FromRequest, Request};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http_body_util::BodyExt as _;
 use hyper::HeaderMap;
+use hyper::body::Body as _;
 use hyper::header::CONTENT_TYPE;
+use hyper::http::request::Parts;
 use tokio::time::timeout;
 use url::form_urlencoded;
 
+use super::body_buffer::BodyBuffer;
 use crate::http::error::{ApiError, BadRequest};
 use crate::http::request::{BodySpec, DescribeInput, Fields, FromFields, InputSpec, RequestContext};
 
 pub(crate) const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
+
+/// How many times the maximum size is read of a body that is too large.
+const MAX_DISCARDED_LIMITS: usize = 32;
 
 /// A request with its complete body.
 #[derive(Debug)]
@@ -40,7 +46,7 @@ pub(crate) async fn json_text(bytes: usize, request: Request, context: &RequestC
     if !is_of_type(request.headers(), JSON) {
         return Err(BadRequest::MediaType.into());
     }
-    let body = read_body(request.into_body(), context, bytes).await?;
+    let body = read_body(request, context, bytes).await?;
     Ok(String::from_utf8(body.into()).map_err(|_| BadRequest::NotUtf8)?)
 }
 
@@ -49,21 +55,20 @@ async fn json_fields(request: Request, context: &RequestContext) -> Result<Field
     if !is_of_type(request.headers(), JSON) {
         return Err(BadRequest::MediaType.into());
     }
-    let bytes = read_body(request.into_body(), context, 0).await?;
+    let bytes = read_body(request, context, 0).await?;
     Ok(parse_json(&bytes)?)
 }
 
 /// Reads a body of at most `most` bytes as it is, whatever the general limit.
-pub(crate) async fn raw_body(most: usize, request: Request, context: &RequestContext) -> Result<Bytes, BadRequest> {
-    let limit = context.app.settings.server.body_timeout;
-    with_timeout(limit, collect(request.into_body(), most)).await
+pub(crate) async fn raw_body(most: usize, request: Request, context: &RequestContext) -> Result<Bytes, ApiError> {
+    let (parts, body) = request.into_parts();
+    arriving_body(most, &parts, body, context).await
 }
 
 /// Reads a form of at most `most` bytes. A body without content needs no type.
 pub(super) async fn form_bytes(most: usize, request: Request, context: &RequestContext) -> Result<Bytes, ApiError> {
     let is_form = is_of_type(request.headers(), FORM);
-    let limit = context.app.settings.server.body_timeout;
-    let bytes = with_timeout(limit, collect(request.into_body(), most)).await?;
+    let bytes = raw_body(most, request, context).await?;
     if bytes.is_empty() || is_form { Ok(bytes) } else { Err(BadRequest::NotAForm.into()) }
 }
 
@@ -71,7 +76,8 @@ impl FromRequest<RequestContext> for FullRequest {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        Ok(Self(hyper::Request::from_parts(parts, read_body(body, context, 0).await?)))
+        let bytes = arriving_body(context.app.settings.server.max_body.bytes(), &parts, body, context).await?;
+        Ok(Self(hyper::Request::from_parts(parts, bytes)))
     }
 }
 
@@ -94,7 +100,7 @@ impl<T: FromFields> FromRequest<RequestContext> for OptionalBody<T> {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let is_json = is_of_type(request.headers(), JSON);
-        let bytes = read_body(request.into_body(), context, 0).await?;
+        let bytes = read_body(request, context, 0).await?;
         let fields = match (bytes.is_empty(), is_json) {
             (true, _) => Fields::default(),
             (false, true) => parse_json(&bytes)?,
@@ -119,7 +125,7 @@ impl<T: FromFields> FromRequest<RequestContext> for FormOrJson<T> {
         if !is_of_type(request.headers(), FORM) {
             return Err(BadRequest::FormType.into());
         }
-        let bytes = read_body(request.into_body(), context, 0).await?;
+        let bytes = read_body(request, context, 0).await?;
         let fields: Fields = form_urlencoded::parse(&bytes).into_owned().collect();
         Ok(Self(fields.parse().map_err(BadRequest::Fields)?))
     }
@@ -147,45 +153,57 @@ fn parse_json(bytes: &[u8]) -> Result<Fields, BadRequest> {
 }
 
 /// Reads a body up to the general limit, or up to `at_least` bytes where that is more.
-async fn read_body(body: RequestBody, context: &RequestContext, at_least: usize) -> Result<Bytes, BadRequest> {
-    let limits = &context.app.settings.server;
-    with_timeout(limits.body_timeout, collect(body, limits.max_body.bytes().max(at_least))).await
+async fn read_body(request: Request, context: &RequestContext, at_least: usize) -> Result<Bytes, ApiError> {
+    raw_body(context.app.settings.server.max_body.bytes().max(at_least), request, context).await
 }
 
-/// Waits for a body, up to `limit`. Most bodies have arrived already and need no timer.
-async fn with_timeout<T>(
-    limit: Duration,
-    arriving: impl Future<Output = Result<T, BadRequest>>,
-) -> Result<T, BadRequest> {
-    let mut arriving = pin!(arriving);
-    match poll_fn(|context| Poll::Ready(arriving.as_mut().poll(context))).await {
+/// Reads a body, up to `limit` bytes and as long as a client may take. All bodies are read here. Most have arrived already and
+/// need no timer.
+async fn arriving_body(
+    limit: usize,
+    parts: &Parts,
+    body: RequestBody,
+    context: &RequestContext,
+) -> Result<Bytes, ApiError> {
+    let declared = body.size_hint().exact().map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+    let mut arriving = pin!(collect(body, limit, BodyBuffer::new(parts, context, limit, declared)));
+    match poll_fn(|task| Poll::Ready(arriving.as_mut().poll(task))).await {
         Poll::Ready(arrived) => arrived,
-        Poll::Pending => timeout(limit, arriving).await.unwrap_or(Err(BadRequest::BodyTimeout)),
+        Poll::Pending => {
+            let arrived = timeout(context.app.settings.server.body_timeout, arriving).await;
+            arrived.unwrap_or(Err(BadRequest::BodyTimeout.into()))
+        }
     }
 }
 
 /// Collects a body up to `limit` bytes. The rest of a larger body is read and discarded for a while, since a client that is still
 /// sending would see a broken connection instead of the response.
-async fn collect(mut body: RequestBody, limit: usize) -> Result<Bytes, BadRequest> {
-    let (mut kept, mut seen) = (Bytes::new(), 0_usize);
+async fn collect(mut body: RequestBody, limit: usize, mut buffer: BodyBuffer<'_>) -> Result<Bytes, ApiError> {
+    let is_too_large = body.size_hint().lower() > limit as u64;
+    let mut seen = 0_usize;
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(|_| BadRequest::BodyIncomplete)?.into_data() else { continue };
         seen = seen.saturating_add(data.len());
-        if seen > limit.saturating_mul(32) {
+        if seen > limit.saturating_mul(MAX_DISCARDED_LIMITS) {
             break;
-        } else if seen <= limit {
-            kept = append(kept, data);
+        } else if is_too_large || seen > limit {
+            buffer.clear();
+        } else if let Err(error) = buffer.push(data) {
+            discard_arrived(body, limit);
+            return Err(error);
         }
     }
-    if seen > limit { Err(BadRequest::TooLarge(limit)) } else { Ok(kept) }
+    if is_too_large || seen > limit { Err(BadRequest::TooLarge(limit).into()) } else { Ok(buffer.finish()) }
 }
 
-/// Appends a chunk. Most bodies are one chunk, which needs no copy.
-fn append(kept: Bytes, more: Bytes) -> Bytes {
-    if kept.is_empty() {
-        return more;
+/// Discards what has arrived already, for the same reason. It waits for nothing: the client is told at once.
+fn discard_arrived(mut body: RequestBody, limit: usize) {
+    let mut left = limit;
+    while let Some(Some(Ok(frame))) = body.frame().now_or_never() {
+        let size = frame.data_ref().map_or(1, Bytes::len);
+        left = left.saturating_sub(size);
+        if left == 0 {
+            return;
+        }
     }
-    let mut both = BytesMut::from(kept);
-    both.extend_from_slice(&more);
-    both.freeze()
 }

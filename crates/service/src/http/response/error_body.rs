@@ -64,7 +64,7 @@ impl ApiError {
         let ErrorInfo { status, code, reason, texts } = self.info();
         let text = language.of(texts);
         let message = match self {
-            Self::Internal(..) | Self::NotReady(_) | Self::TooManyConnections => {
+            Self::Internal(..) | Self::NotReady(_) | Self::TooManyConnections | Self::TooManyBodies => {
                 let [english, chinese] = error_title;
                 language.of([
                     format!("{english}: {text} (ref {reference})"),
@@ -105,7 +105,7 @@ impl ApiError {
                 Refusal::RateLimited(wait) | Refusal::TooManyFailures(wait) | Refusal::ApprovalsPaused(wait),
             ) => retry_after(whole_seconds(*wait)),
             Self::Refused(Refusal::Locked) => retry_after(LOCKED_RETRY_SECONDS),
-            Self::TooManyConnections => retry_after(1),
+            Self::TooManyConnections | Self::TooManyBodies => retry_after(1),
             Self::BadRequest(BadRequest::NotAHandshake) => vec![
                 (UPGRADE, HeaderValue::from_static("websocket")),
                 (SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13")),

@@ -1,0 +1,176 @@
+//! Bodies in progress take a bounded amount of memory, however slowly their clients send them.
+
+use std::process::Stdio;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::json;
+
+use crate::harness::{Client, Process, TestApp, binary, development, request, settings, until, with_settings};
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+/// A request whose body has this size, of which so much has been sent.
+fn unfinished(path: &str, size: usize, sent: usize) -> Vec<u8> {
+    let json = [("content-type", "application/json")];
+    let mut bytes = request("POST", path, &json, &vec![b'x'; size]);
+    bytes.truncate(bytes.len() - (size - sent));
+    bytes
+}
+
+/// A verification whose body has this size.
+fn verification(size: usize) -> Vec<u8> {
+    let body = json!({ "token": "x" }).to_string();
+    let padding = " ".repeat(size - body.len());
+    request("POST", "/api/auth/verify", &[("content-type", "application/json")], format!("{body}{padding}").as_bytes())
+}
+
+/// The status of a verification with a body of 64 KiB, from this address.
+async fn verified(app: &TestApp, from: &str) -> u16 {
+    let answer = Client::connect_from(&app.address, from).await.send(&verification(64 * KIB)).await;
+    if answer.status != 200 {
+        assert_eq!(answer.refused(503, 1005).header("retry-after"), Some("1"));
+        assert!(answer.json()["message"].as_str().unwrap().contains("too many large bodies in progress"));
+    }
+    answer.status
+}
+
+/// The size of a body of which ten fit into the share of an address, and leave less than another one of 64 KiB takes.
+const TENTH: usize = (16 + 51 * 16) * KIB;
+
+/// Begins so many requests, and returns when the service has read them.
+async fn begin(app: &TestApp, from: &str, count: usize, bytes: &[u8]) -> Vec<Client> {
+    let mut held = Vec::new();
+    for _ in 0..count {
+        let mut client = Client::connect_from(&app.address, from).await;
+        client.start(bytes).await;
+        held.push(client);
+    }
+    until("all bodies have arrived", async || has_read_everything(&app.address)).await;
+    held
+}
+
+async fn fill_share(app: &TestApp, from: &str) -> Vec<Client> {
+    let held = begin(app, from, 10, &unfinished("/api/auth/verify", TENTH, 20 * KIB)).await;
+    until("the share is used up", async || verified(app, from).await == 503).await;
+    held
+}
+
+async fn with_large_bodies() -> TestApp {
+    TestApp::with(development(&[("server.max_body", "1MiB"), ("server.body_timeout", "1h")])).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_one_address_leave_the_others_their_share() {
+    let app = with_large_bodies().await;
+    let mut held = fill_share(&app, "127.0.0.2").await;
+    assert_eq!(verified(&app, "127.0.0.3").await, 200);
+    // What everyone does needs no share of it.
+    let mut client = Client::connect_from(&app.address, "127.0.0.2").await;
+    let token = client.sign_in("user01").await;
+    assert!(client.is_valid(&token).await);
+    assert_eq!(client.send(&verification(16 * KIB)).await.status, 200);
+    client.logout(&token).await.data();
+    assert!(!client.is_valid(&token).await);
+    // A body that is complete, and one that its client gave up.
+    let rest = vec![b'x'; TENTH - 20 * KIB];
+    held[0].start(&rest).await;
+    held[0].read().await.unwrap().refused(400, 1002);
+    until("a body is complete", async || verified(&app, "127.0.0.2").await == 200).await;
+    held.extend(begin(&app, "127.0.0.2", 1, &unfinished("/api/auth/verify", TENTH, 20 * KIB)).await);
+    until("the share is used up again", async || verified(&app, "127.0.0.2").await == 503).await;
+    drop(held);
+    until("the clients are gone", async || verified(&app, "127.0.0.2").await == 200).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_all_addresses_together_are_bounded() {
+    let app = with_large_bodies().await;
+    let mut held = Vec::new();
+    for last in 2..10 {
+        held.extend(fill_share(&app, &format!("127.0.0.{last}")).await);
+    }
+    // The eight shares leave a little.
+    held.extend(begin(&app, "127.0.0.10", 1, &unfinished("/api/auth/verify", 256 * KIB, 20 * KIB)).await);
+    until("all memory is used up", async || verified(&app, "127.0.0.11").await == 503).await;
+    let mut client = app.client().await;
+    let token = client.sign_in("user01").await;
+    assert!(client.is_valid(&token).await);
+    drop(held);
+    until("there is memory again", async || verified(&app, "127.0.0.11").await == 200).await;
+}
+
+/// A body in chunks declares no size, and one that is too large from the beginning is not kept at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn are_counted_whatever_size_they_declare() {
+    let app = with_large_bodies().await;
+    let head = "POST /api/auth/verify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+    let chunked = format!("{head}transfer-encoding: chunked\r\n\r\n{:x}\r\n{}\r\n", 200 * KIB, "x".repeat(200 * KIB));
+    let _too_large = begin(&app, "127.0.0.2", 40, &unfinished("/api/auth/verify", MIB + 1, 200 * KIB)).await;
+    assert_eq!(verified(&app, "127.0.0.2").await, 200);
+    // Each of them takes 256 KiB, the next power of two.
+    let _chunked = begin(&app, "127.0.0.3", 34, chunked.as_bytes()).await;
+    until("the chunks use the share up", async || verified(&app, "127.0.0.3").await == 503).await;
+}
+
+/// Events are large at Feishu only.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_events_are_as_large_as_those_of_the_platform() {
+    for (kind, fits) in [("wecom", false), ("dingtalk", false), ("feishu", true)] {
+        let app = TestApp::with(settings(&[("development.enabled", "true"), ("platform.kind", kind)])).await;
+        // A body that is too large is not kept, and takes no memory.
+        let _held = begin(&app, "127.0.0.2", 51, &unfinished("/api/platform/events", 176 * KIB, 20 * KIB)).await;
+        let status = if fits { 503 } else { 200 };
+        until(kind, async || verified(&app, "127.0.0.2").await == status).await;
+    }
+}
+
+const CONNECTIONS: usize = 5_000;
+const ADDRESSES: usize = 20;
+
+fn resident(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse::<usize>().unwrap() * KIB
+}
+
+/// Whether a service has read everything that its connections have received: the system lists the bytes that wait.
+fn has_read_everything(address: &str) -> bool {
+    let port: u16 = address.rsplit_once(':').unwrap().1.parse().unwrap();
+    let (table, local) = (std::fs::read_to_string("/proc/net/tcp").unwrap(), format!(":{port:04X}"));
+    let of_service = table.lines().filter(|line| line.split_whitespace().nth(1).is_some_and(|at| at.ends_with(&local)));
+    let mut waiting = of_service.filter_map(|line| line.split_whitespace().nth(4)?.split_once(':'));
+    waiting.all(|(_, received)| u64::from_str_radix(received, 16) == Ok(0))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_five_thousand_slow_clients_take_little_memory() {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let mut command = binary();
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data.path()).stderr(Stdio::null());
+    with_settings(&mut command, [("server.body_timeout", "1h"), ("server.header_timeout", "1h")]);
+    let process = Process::spawn(command);
+    let mut client = Client::connect(&process.address).await;
+    let token = client.sign_in("user01").await;
+    let unfinished = unfinished("/api/auth/verify", 64 * KIB, 64 * KIB - 1);
+    let before = resident(process.id());
+    let mut held = Vec::new();
+    for number in 0..CONNECTIONS {
+        let from = format!("127.0.1.{}", number % ADDRESSES + 1);
+        let mut slow = Client::connect_from(&process.address, &from).await;
+        // Some are refused before they have sent everything.
+        slow.push(&unfinished).await;
+        held.push(slow);
+    }
+    until("all bodies have arrived", async || has_read_everything(&process.address)).await;
+    let grown = resident(process.id()) - before;
+    assert!(grown <= 200 * MIB, "{} MiB more", grown / MIB);
+    assert!(grown >= 64 * MIB, "only {} MiB: this test looks at nothing", grown / MIB);
+    // Sign-in, verification and sign-out go on.
+    assert!(client.is_valid(&token).await);
+    let other = client.sign_in("user02").await;
+    client.logout(&other).await.data();
+    assert!(!client.is_valid(&other).await && client.is_valid(&token).await);
+}
