@@ -11,6 +11,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 
 use serde_json::json;
 
@@ -423,4 +424,28 @@ fn its_help_has_an_example() {
     let output = binary().arg("--help").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("Example") && text.contains("deskpass doctor"), "{text}");
+}
+
+/// A proxy in front that publishes the metrics: the doctor reads what every client can read.
+#[test]
+fn metrics_that_everyone_can_read_are_reported() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let public_url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map(Result::unwrap) {
+            let mut head = [0; 1024];
+            let read = stream.read(&mut head).unwrap();
+            let is_asked = head[..read].starts_with(b"GET /metrics ");
+            let body = if is_asked { "deskpass_connections 1\n" } else { "" };
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        }
+    });
+    let mut patient = DoctorFixture::new();
+    let [english, _] = patient.both();
+    assert!(!english.text.contains("metrics:"), "{}", english.text);
+    patient.set("public_url", &public_url);
+    let [english, chinese] = patient.both();
+    english.below(&format!("! metrics: everyone can read {public_url}/metrics"), &["proxy"]);
+    chinese.below(&format!("! 指标：任何人都可以读取 {public_url}/metrics"), &["代理"]);
 }

@@ -1,5 +1,7 @@
-//! Development mode responds only to its own host names, and refuses changes from pages of other sites.
+//! Responses under host names: development mode answers under its own alone, and refuses changes from pages of other sites; production
+//! answers no browser under another one.
 
+mod production;
 mod rebinding;
 
 use serde_json::json;

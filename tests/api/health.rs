@@ -4,6 +4,21 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, TestApp};
 
+use crate::harness::{Client, PRODUCTION, Response, TestApp, request, settings};
+
+/// Reads the metrics under this host name.
+async fn metrics(client: &mut Client, host: &str, headers: &[(&str, &str)]) -> Response {
+    let bytes = String::from_utf8(request("GET", "/metrics", headers, b"")).unwrap();
+    client.send(bytes.replacen("host: localhost", &format!("host: {host}"), 1).as_bytes()).await
+}
+
+async fn production(more: &[(&'static str, &str)]) -> TestApp {
+    TestApp::with(settings(
+        &[&PRODUCTION[..], &[("server.settle", "0s"), ("server.hosts", "node.internal")], more].concat(),
+    ))
+    .await
+}
+
 on_every_store! {
     async fn ready_names_each_dependency(app) {
         let ready = app.client().await.get("/api/ready", &[]).await.data();
@@ -43,6 +58,33 @@ on_one_store! {
         ] {
             assert!(text.contains(line), "{line} is missing in\n{text}");
         }
+    }
+
+    /// A proxy on this machine connects from a permitted address, whoever its client is.
+    async fn metrics_are_not_published_by_a_proxy() {
+        let app = production(&[]).await;
+        let mut client = app.client().await;
+        for host in ["localhost", "127.0.0.1:8080", "[::1]", "10.0.0.11:8080", "node.internal:8080"] {
+            assert_eq!(metrics(&mut client, host, &[]).await.status, 200, "{host}");
+        }
+        for host in ["desk.example.com", "DESK.example.com:443", "desk.example.com.", "evil.test"] {
+            metrics(&mut client, host, &[]).await.refused(403, 1003);
+        }
+        let added = ["x-forwarded-for", "x-forwarded-host", "X-Forwarded-Proto", "forwarded", "via", "x-real-ip"];
+        for name in added {
+            let refused = metrics(&mut client, "localhost", &[(name, "127.0.0.1")]).await;
+            assert!(refused.refused(403, 1003).json()["message"].as_str().unwrap().contains("node"), "{name}");
+        }
+    }
+
+    async fn metrics_are_for_this_machine_unless_configured() {
+        let local = ("server.operator_networks", "127.0.0.1/32");
+        let app = production(&[local]).await;
+        let mut other = Client::connect_from(&app.address, "127.0.0.2").await;
+        metrics(&mut other, "localhost", &[]).await.refused(403, 1003);
+        assert_eq!(metrics(&mut app.client().await, "localhost", &[]).await.status, 200);
+        let defaults = settings(&PRODUCTION).server.operator_networks;
+        assert_eq!(defaults.iter().map(ToString::to_string).collect::<Vec<_>>(), ["127.0.0.0/8", "::1/128"]);
     }
 }
 

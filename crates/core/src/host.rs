@@ -32,6 +32,29 @@ impl<'a> Host<'a> {
         let host = split_name(authority)?;
         Some(host.parse().map_or(Self::Name(host), Self::Address))
     }
+
+    /// Whether both are the same; a name may end with the dot of the root.
+    #[must_use]
+    pub fn is_same(self, other: Host<'_>) -> bool {
+        match (self, other) {
+            (Self::Address(one), Host::Address(other)) => one.to_canonical() == other.to_canonical(),
+            (Self::Name(one), Host::Name(other)) => without_root(one).eq_ignore_ascii_case(without_root(other)),
+            _ => false,
+        }
+    }
+
+    /// Whether it is this machine.
+    #[must_use]
+    pub fn is_local(self) -> bool {
+        match self {
+            Self::Address(address) => address.to_canonical().is_loopback(),
+            Self::Name(name) => name.eq_ignore_ascii_case("localhost"),
+        }
+    }
+}
+
+fn without_root(name: &str) -> &str {
+    name.strip_suffix('.').unwrap_or(name)
 }
 
 /// A name without its port, if both are valid.
@@ -48,8 +71,8 @@ fn is_valid_port(text: &str) -> bool {
     port.is_empty() || port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
 }
 
-/// The hosts that the service accepts, at any port. A service that signs users in without proof accepts no other host: a
-/// foreign page could otherwise make its own name resolve to this machine and read the responses (DNS rebinding).
+/// The hosts that the service accepts, at any port. With another one a foreign page could make its own name resolve to this
+/// machine and read the responses (DNS rebinding).
 #[derive(Clone, Debug, Default)]
 pub struct HostNames {
     names: Vec<String>,
@@ -175,6 +198,19 @@ mod tests {
         for text in bad {
             assert_eq!(Host::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_host_is_the_same_in_every_spelling() {
+        let is_same =
+            |one, other| Host::parse(one).is_some_and(|one| Host::parse(other).is_some_and(|it| one.is_same(it)));
+        assert!(
+            is_same("Desk.example.com:8443", "desk.example.com") && is_same("desk.example.com.", "desk.example.com")
+        );
+        assert!(is_same("192.0.2.7", "[::ffff:192.0.2.7]:80") && is_same("desk", "DESK."));
+        assert!(!is_same("desk.example.com", "example.com") && !is_same("192.0.2.7", "192.0.2.8"));
+        let is_local = |host| Host::parse(host).is_some_and(Host::is_local);
+        assert!(is_local("LOCALHOST:80") && is_local("127.9.9.9") && is_local("[::1]") && !is_local("desk"));
     }
 
     #[test]

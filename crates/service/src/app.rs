@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use deskpass_auth::{Auth, Error, KeyVerdict};
-use deskpass_core::{Clock, Digest, Entropy, InvalidId, MAX_CLOCK_SKEW, MachineClock, Networks, Reference};
+use deskpass_core::{Clock, Digest, Entropy, HostNames, InvalidId, MAX_CLOCK_SKEW, MachineClock, Networks, Reference};
 use deskpass_platform::SettingsError;
 use deskpass_simulator::Simulator;
 use deskpass_store::{OpenError, Store, StoreError};
@@ -48,6 +48,7 @@ use crate::failure_log::FailureLog;
 use crate::server_tls::{ServerTls, TlsError};
 use crate::site::{Brand, LogoError, PageSwitches, Site};
 use crate::telemetry::Metrics;
+use crate::unlisted_hosts::UnlistedHosts;
 use crate::untrusted_proxies::UntrustedProxies;
 
 /// The state that every handler has access to. Clones share it.
@@ -63,6 +64,8 @@ pub struct AppInner {
     pub settings: Settings,
     /// The proxies whose `X-Forwarded-For` is trusted.
     pub(crate) trusted: Networks,
+    /// The host names that the service answers under.
+    pub(crate) hosts: HostNames,
     /// The networks that may read the operators' routes.
     pub(crate) operators: Networks,
     pub(crate) metrics: Arc<Metrics>,
@@ -85,6 +88,8 @@ pub struct AppInner {
     pub(crate) reload_status: Arc<ReloadStatus>,
     /// Proxies that send `X-Forwarded-For` but are missing from the settings.
     pub(crate) untrusted_proxies: Arc<UntrustedProxies>,
+    /// Host names of requests that are missing from the settings.
+    pub(crate) unlisted_hosts: Arc<UnlistedHosts>,
     /// The synchronisation that an operator started.
     pub(crate) sync_runs: Arc<SyncRuns>,
     /// Limits the lines about failed requests.
@@ -255,6 +260,7 @@ impl App {
         }
         Ok(Self(Arc::new(AppInner {
             trusted: settings.trusted_proxies.iter().copied().collect(),
+            hosts: settings.hosts(),
             operators: settings.server.operator_networks.iter().copied().collect(),
             metrics,
             readiness: ReadinessCache::default(),
@@ -267,6 +273,7 @@ impl App {
             reload_status: Arc::new(ReloadStatus::new(auth.clock.now())),
             reply_backend,
             untrusted_proxies: Arc::default(),
+            unlisted_hosts: Arc::default(),
             sync_runs: Arc::default(),
             failure_log: Arc::default(),
             event_stream_limiter: maximum_streams(&settings, &ClientLimiter::default()),

@@ -13,6 +13,7 @@ mod keys;
 mod leavers;
 mod oidc;
 mod roles;
+mod seen;
 mod service_keys;
 mod sessions;
 mod storage;
@@ -35,7 +36,6 @@ use serde::{Deserialize, Serialize};
 use crate::App;
 use crate::config::{Language, Settings};
 use crate::timestamp::format_utc;
-use crate::untrusted_proxies::{ForwardOutcome, UntrustedProxy};
 use text::{describe_error, no_such_role, role_list};
 
 pub(crate) use agents::{AgentAction, AgentAdminCommand};
@@ -85,6 +85,8 @@ pub(crate) enum AdminCommand {
     UntrustedProxies,
     /// Writes to the data and looks at the disk; the result is a [`StorageReport`].
     Storage,
+    /// Lists the host names under which the service answered although the settings do not list them, in the same way.
+    UnlistedHosts,
     ConfirmClock,
     /// Reads the settings again. Only a running service does it.
     Reload,
@@ -167,8 +169,9 @@ impl AdminCommand {
             Self::IpRule(command) => command.run(app).await,
             Self::Key(command) => command.run(app).await,
             Self::Explain(question) => question.answer(app, language).await,
-            Self::UntrustedProxies => Ok(untrusted_proxies(app, language)),
+            Self::UntrustedProxies => Ok(seen::untrusted_proxies(app, language)),
             Self::Storage => storage::report(app).await,
+            Self::UnlistedHosts => Ok(seen::unlisted_hosts(app, language)),
             Self::ApproveLink { identity, target } => {
                 let approved =
                     auth.operator().approve_link(parse_external_identity(auth, identity)?, target.key(auth)?).await;
@@ -373,20 +376,4 @@ fn link_line(auth: &Auth, IdentityLink { identity, target, approved_at, bound_at
     let target = if at_home { target.id().to_owned() } else { format!("{}/{}", target.corp(), target.id()) };
     let bound = bound_at.map_or_else(|| "not yet".to_owned(), format_utc);
     format!("{identity:<40} {target:<20} {:<22} {bound}", format_utc(*approved_at))
-}
-
-fn untrusted_proxies(app: &App, language: Language) -> String {
-    let line = |proxy: &UntrustedProxy| {
-        let UntrustedProxy { address, requests, last, .. } = proxy;
-        let outcome = language.of(match proxy.outcome {
-            ForwardOutcome::Refused => ["refused", "被拒绝"],
-            ForwardOutcome::LetThrough => ["passed on by a trusted proxy", "由受信任的代理转发"],
-        });
-        let last = format_utc(*last);
-        language.of([
-            format!("{address}: {requests} request(s) {outcome}, the last at {last}"),
-            format!("{address}：{requests} 个请求{outcome}，最近一次在 {last}"),
-        ])
-    };
-    app.untrusted_proxies.list().iter().map(line).collect::<Vec<_>>().join("\n")
 }

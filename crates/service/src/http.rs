@@ -32,6 +32,6 @@ pub use request::RequiredAccess;
 pub(crate) use request::ReserveConnection;
 pub(crate) use request::user_agent::device_names;
 pub(crate) use response::landing::refusal_word;
-pub use route::{RateLimit, Route};
+pub use route::{OtherSites, RateLimit, Route};
 pub use routes::routes;
 pub(crate) use ws::PendingUpgrade;

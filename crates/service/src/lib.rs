@@ -11,6 +11,7 @@ mod failure_log;
 pub mod http;
 mod log_export;
 mod platform_name;
+mod recently_seen;
 mod secret_files;
 pub mod server;
 mod server_tls;
@@ -19,6 +20,7 @@ mod site;
 mod static_file;
 mod telemetry;
 mod timestamp;
+mod unlisted_hosts;
 mod untrusted_proxies;
 
 pub use app::{App, StartError};

@@ -20,6 +20,8 @@ pub struct PlainRequest<'a> {
     pub forwarded_for: Option<&'a [u8]>,
     /// Whether it has an `Origin`.
     pub has_origin: bool,
+    /// Whether a page of another site sent it.
+    pub is_cross_site: bool,
     /// The body.
     pub body: &'a [u8],
     content_length: Option<&'a [u8]>,
@@ -62,6 +64,10 @@ impl<'a> PlainRequest<'a> {
             12 if is(b"content-type") => set_once(&mut self.content_type, value),
             12 if is(b"x-request-id") => set_once(&mut self.request_id, value),
             13 if is(b"authorization") => set_once(&mut self.authorization, value),
+            14 if is(b"sec-fetch-site") => {
+                self.is_cross_site |= value == b"cross-site";
+                Some(())
+            }
             14 if is(b"content-length") => set_once(&mut self.content_length, value),
             15 if is(b"x-forwarded-for") => set_once(&mut self.forwarded_for, value),
             17 if is(b"transfer-encoding") => None,
@@ -83,13 +89,14 @@ mod tests {
     use super::*;
     use crate::framing::Framing;
 
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 13] = [
         "Authorization",
         "content-type",
         "X-Request-ID",
         "traceparent",
         "x-forwarded-for",
         "origin",
+        "sec-fetch-site",
         "x",
         "Connection",
         "expect",
@@ -135,6 +142,10 @@ mod tests {
     #[test]
     fn only_plain_requests_are_read() {
         let with = |name, value: &str| request(&[(name, value.to_owned())], b"{}");
+        for (site, is_cross_site) in [("cross-site", true), ("same-site", false), ("none", false)] {
+            let sent = with("Sec-Fetch-Site", site);
+            assert_eq!(PlainRequest::read(&sent).map(|read| read.is_cross_site), Some(is_cross_site), "{site}");
+        }
         let is_read = |bytes: &[u8]| PlainRequest::read(bytes).is_some();
         for (name, value) in
             [("x", "y"), ("connection", " Keep-Alive"), ("origin", "https://desk"), ("x-request-id", "1")]

@@ -29,6 +29,7 @@ impl App {
         Ok(Self(Arc::new(AppInner {
             auth,
             trusted: settings.trusted_proxies.iter().copied().collect(),
+            hosts: settings.hosts(),
             operators: settings.server.operator_networks.iter().copied().collect(),
             metrics: Arc::clone(&self.metrics),
             readiness: self.readiness.clone(),
@@ -41,6 +42,7 @@ impl App {
             tls,
             reload_status: Arc::clone(&self.reload_status),
             untrusted_proxies: Arc::clone(&self.untrusted_proxies),
+            unlisted_hosts: Arc::clone(&self.unlisted_hosts),
             sync_runs: Arc::clone(&self.sync_runs),
             failure_log: Arc::clone(&self.failure_log),
             event_stream_limiter: maximum_streams(&settings, &self.event_stream_limiter),

@@ -16,6 +16,7 @@ mod platform;
 mod platform_access;
 mod platform_error;
 mod postgres_redis;
+mod public_request;
 mod record;
 mod replies;
 mod report;
@@ -93,6 +94,12 @@ async fn examine(settings: &Settings, report: &mut Report) {
     report.record(Check::SecretFiles, exposure::secret_files(settings));
     if let Some(found) = exposure::proxies(settings, report.language()) {
         report.record(Check::Proxies, found);
+    }
+    if let Some(found) = exposure::hosts(settings, report.language()) {
+        report.record(Check::Hosts, found);
+    }
+    if let Some(found) = exposure::metrics(settings).await {
+        report.record(Check::Metrics, found);
     }
     if let Some(found) = certificate::check(settings, clock.now()) {
         report.record(Check::Certificate, found);

@@ -48,7 +48,7 @@ impl AdminCommand {
             Self::Key(KeyAdminCommand::Forget { id }) => format!("key forget {id} --yes"),
             Self::Key(KeyAdminCommand::Switch { .. } | KeyAdminCommand::Reseal { .. }) => "key rotate".to_owned(),
             Self::Explain(request) => explain_words(request),
-            Self::UntrustedProxies | Self::Storage => "doctor".to_owned(),
+            Self::UntrustedProxies | Self::UnlistedHosts | Self::Storage => "doctor".to_owned(),
             Self::ConfirmClock => "clock repair".to_owned(),
             Self::Reload => "reload".to_owned(),
             Self::EndAllSessions(command) => command.words(),

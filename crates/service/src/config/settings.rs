@@ -19,7 +19,7 @@ mod storage;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use deskpass_core::{EncryptionKeys, HostNames, RoleRule};
+use deskpass_core::{EncryptionKeys, Host, HostNames, RoleRule};
 use deskpass_derive::{Section, Settings};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -171,8 +171,8 @@ pub struct Development {
     /// anyone. Also set by --dev-allow-remote.
     #[setting(default = false, restart)]
     pub allow_remote: bool,
-    /// Other host names that development mode accepts. localhost, loopback addresses, the listening address and the host of
-    /// `public_url` are always accepted, and with `allow_remote` every IP address. A request that names another host is
+    /// Other host names that development mode accepts, beside those in `server.hosts`. localhost, loopback addresses, the
+    /// listening address and the host of `public_url` are always accepted, and with `allow_remote` every IP address. A request that names another host is
     /// rejected: otherwise a foreign page could reach the service through a name of its own (DNS rebinding).
     #[setting(default = "", restart)]
     pub hosts: Vec<HostName>,
@@ -194,13 +194,26 @@ impl Settings {
         *self.sealing_keys().first()
     }
 
-    /// The hosts that development mode accepts: this machine, the listening address, the public address, and the listed ones. If
-    /// other machines may reach the service, also the machine's IP addresses, which no foreign page can claim as its host.
+    /// The hosts that the service answers under: this machine, the listening address, the public address, the origins of other
+    /// pages, whose servers may pass their visitors' requests on, and the listed ones. If other machines may reach the service, as
+    /// in production, also every IP address, which no foreign page can claim as its host.
     #[must_use]
     pub fn hosts(&self) -> HostNames {
         let own = HostNames::local().with(&self.listen.to_string()).with_origin(&self.public_url);
-        let listed = self.development.hosts.iter().fold(own, |hosts, host| hosts.with(host));
-        listed.with_any_address(self.development.allow_remote)
+        let own = self.redirect_origins.iter().fold(own, |hosts, origin| hosts.with_origin(origin));
+        let listed = self.server.hosts.iter().chain(&self.development.hosts);
+        let listed = listed.fold(own, |hosts, host| hosts.with(host));
+        listed.with_any_address(!self.development.enabled || self.development.allow_remote)
+    }
+
+    /// Whether a `Host` is that of the public address, or of other pages that users visit. On this machine alone there is no
+    /// difference between users and operators.
+    #[must_use]
+    pub fn is_public_host(&self, authority: &str) -> bool {
+        let origins = self.redirect_origins.iter().chain([&self.public_url]);
+        let mut public = origins.filter_map(|origin| Host::parse(origin.split_once("://")?.1));
+        let asked = Host::parse(authority);
+        asked.is_some_and(|asked| !asked.is_local() && public.any(|host| host.is_same(asked)))
     }
 
     /// The location of the data, safe to show: the directory, or the address without its password.

@@ -2,6 +2,7 @@
 
 mod direct;
 mod error_pages;
+mod hosts;
 mod navigation;
 mod request_ids;
 mod security_headers;
@@ -14,7 +15,6 @@ use axum::BoxError;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use deskpass_auth::Refusal;
-use deskpass_core::HostNames;
 use deskpass_core::framing::MalformedHead;
 use futures_util::FutureExt as _;
 use hyper::body::{Body as HttpBody, Bytes};
@@ -24,7 +24,7 @@ use tracing::Instrument as _;
 
 use self::direct::DirectRoutes;
 pub(crate) use self::direct::{DirectAnswer, DirectAttempts};
-use self::navigation::{is_navigation, is_prefetch};
+use self::navigation::{is_foreign, is_navigation, is_prefetch};
 use self::request_ids::{REQUEST_ID, RequestIds};
 use self::security_headers::add_security_headers;
 use crate::App;
@@ -45,8 +45,6 @@ pub(crate) struct Dispatcher {
     /// The rows of each path.
     paths: matchit::Router<Vec<usize>>,
     ids: RequestIds,
-    /// The accepted hosts, in development mode.
-    hosts: Option<HostNames>,
     /// The headers of every enveloped response; copied, since that is faster than building them.
     headers: HeaderMap,
     /// HSTS, where browsers reach the service by https.
@@ -80,14 +78,13 @@ impl Dispatcher {
         // In development mode a browser would require https for everything on localhost, for a year.
         let strict = !app.settings.development.enabled && app.settings.public_url.starts_with("https://");
         let strict_transport = strict.then_some(STRICT_TRANSPORT);
-        let hosts = app.settings.development.enabled.then(|| app.settings.hosts());
         let route_metrics = app.metrics.for_routes(table.iter().map(|route| RouteLabels {
             method: route.method.to_string(),
             path: route.path,
             is_limited: route.limit != RateLimit::Unlimited,
         }));
         let direct = DirectRoutes::new(&table, &headers, strict_transport.as_ref());
-        Self { ids: RequestIds::new(app), hosts, table, route_metrics, paths, headers, strict_transport, direct }
+        Self { ids: RequestIds::new(app), table, route_metrics, paths, headers, strict_transport, direct }
     }
 
     /// Responds to a request. Every response gets its envelope, its headers, and its entry in the metrics here.
@@ -98,8 +95,10 @@ impl Dispatcher {
         let watch = Stopwatch::start();
         let matched = self.match_route(app, peer, &request);
         let span = matched.trace.span();
-        if !self.accepts_host(request.headers().get(header::HOST).map(HeaderValue::as_bytes)) {
-            return span.in_scope(|| self.finish(app, ApiError::UnknownHost.into_response(), matched, &watch));
+        let route = matched.route.map(|(_, route)| route);
+        if !hosts::accepts(app, peer, route, request.headers()) {
+            let refused = ApiError::UnknownHost { development: app.settings.development.enabled };
+            return span.in_scope(|| self.finish(app, refused.into_response(), matched, &watch));
         }
         let running = self.run(app, &matched, peer, request.map(Body::new)).instrument(span.clone());
         let ran = AssertUnwindSafe(running).catch_unwind().await;
@@ -148,13 +147,6 @@ impl Dispatcher {
         response
     }
 
-    /// Whether the host of a request is accepted: in production always, since addresses and origins come from the settings.
-    fn accepts_host(&self, host: Option<&[u8]>) -> bool {
-        let Some(hosts) = &self.hosts else { return true };
-        // Browsers always send a host. An absolute target names the same host: other requests were rejected before.
-        host.is_none_or(|host| str::from_utf8(host).is_ok_and(|host| hosts.contains(host)))
-    }
-
     /// Finds the route of a request.
     fn match_route<B>(&self, app: &App, peer: IpAddr, request: &Request<B>) -> MatchedRequest<'_> {
         let found = self.paths.at(request.uri().path());
@@ -188,6 +180,7 @@ impl Dispatcher {
             return refusal.into_response();
         }
         match matched.route {
+            Some((_, route)) if is_foreign(route, request.headers()) => ApiError::OtherSite.into_response(),
             Some((_, route)) if route.has_side_effects && is_prefetch(request.headers()) => {
                 ApiError::from(BadRequest::Prefetch).into_response()
             }

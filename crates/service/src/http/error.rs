@@ -37,8 +37,14 @@ pub(crate) enum ApiError {
     NotAnOperator,
     /// The request comes from a page of a foreign origin.
     ForeignOrigin,
-    /// The request names a host that is not accepted, in development mode.
-    UnknownHost,
+    /// The request names a host that is not accepted. Development mode has a setting of its own for others.
+    UnknownHost {
+        development: bool,
+    },
+    /// A page of another site may not send this request.
+    OtherSite,
+    /// The request for metrics came through a proxy, or under the public name.
+    NotDirect,
     /// A page of another site calls a route of development mode.
     CrossSite,
     NotReady(Box<ReadinessReport>),
@@ -136,11 +142,23 @@ impl ApiError {
                 "该来源的页面不可建立连接，请在 redirect_origins 中登记",
             ])
             .with_reason("foreign_origin"),
-            Self::UnknownHost => forbidden([
+            Self::UnknownHost { development: true } => forbidden([
                 "development mode does not accept this host name; list it in development.hosts",
                 "开发模式不接受该主机名，请在 development.hosts 中登记",
             ])
             .with_reason("unknown_host"),
+            Self::UnknownHost { development: false } => forbidden([
+                "this is not a host name of the service; if it is, list it in server.hosts",
+                "该主机名不属于本服务；如确属本服务，请在 server.hosts 中登记",
+            ])
+            .with_reason("unknown_host"),
+            Self::OtherSite => forbidden(["pages of other sites may not call this", "其他站点的页面不可调用此接口"])
+                .with_reason("foreign_origin"),
+            Self::NotDirect => forbidden([
+                "metrics are not served through a proxy or under the public name; read them from the node itself, by its \
+                 address or by a name in server.hosts",
+                "指标不经代理或公开主机名提供；请直接访问节点，使用其地址或 server.hosts 中的主机名",
+            ]),
             Self::CrossSite => forbidden([
                 "pages of other sites may not do this; if this is the service's own page, list its host name in \
                  development.hosts",

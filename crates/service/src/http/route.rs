@@ -34,6 +34,10 @@ pub struct Route {
     pub has_side_effects: bool,
     /// Whether people go there with their browser: then only navigations are served, and a failure of the service is a page.
     pub is_visited: bool,
+    /// What pages of other sites may do with it.
+    pub other_sites: OtherSites,
+    /// Whether it answers under every host name, also in production.
+    pub any_host: bool,
     /// The tag of the API description that it stands under, in English and Chinese.
     pub(crate) tag: [&'static str; 2],
     /// What it does, in English and Chinese.
@@ -89,6 +93,8 @@ impl Route {
             error_title: ["Request failed", "请求失败"],
             has_side_effects: false,
             is_visited: false,
+            other_sites: OtherSites::by_default(path),
+            any_host: false,
             tag: [""; 2],
             summary: [""; 2],
             sentence: None,
@@ -117,7 +123,22 @@ impl Route {
 
     /// Marks an address that people go to with their browser.
     pub(crate) fn visited(self) -> Self {
-        Self { is_visited: true, ..self }
+        Self { is_visited: true, other_sites: OtherSites::Lead, ..self }
+    }
+
+    /// Marks an address that links and redirects of other sites lead to.
+    pub(crate) fn linked(self) -> Self {
+        Self { other_sites: OtherSites::Lead, ..self }
+    }
+
+    /// Lets pages of other sites call it: it decides about their origin itself, or answers everyone the same.
+    pub(crate) fn open_to_other_sites(self) -> Self {
+        Self { other_sites: OtherSites::Call, ..self }
+    }
+
+    /// Answers under every host name, in production too.
+    pub(crate) fn under_any_host(self) -> Self {
+        Self { any_host: true, ..self }
     }
 
     /// Sets the summary.
@@ -154,6 +175,25 @@ impl Route {
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} ({:?})", self.method, self.path, self.access)
+    }
+}
+
+/// What pages of other sites may do with a route. Otherwise any page could use up the limits of everyone behind its visitor's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherSites {
+    /// Nothing.
+    Refused,
+    /// Lead their visitor to it.
+    Lead,
+    /// Call it.
+    Call,
+}
+
+impl OtherSites {
+    /// For a row that does not say it: the pages and their files may be used by all, the interfaces may not.
+    fn by_default(path: &str) -> Self {
+        let is_interface = ["/api/", "/oidc/"].iter().any(|root| path.starts_with(root));
+        if is_interface { Self::Refused } else { Self::Call }
     }
 }
 

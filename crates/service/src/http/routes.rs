@@ -51,8 +51,10 @@ fn tagged(tag: [&'static str; 2], routes: Vec<Route>) -> impl Iterator<Item = Ro
 /// Routes outside /api that are not pages.
 fn operator_routes() -> Vec<Route> {
     vec![
-        Route::get("/version", Anyone, health::version).error_title("Reading the version failed", "获取版本失败"),
-        Route::get("/healthz", Anyone, health::alive).error_title("Not alive", "服务异常"),
+        Route::get("/version", Anyone, health::version)
+            .under_any_host()
+            .error_title("Reading the version failed", "获取版本失败"),
+        Route::get("/healthz", Anyone, health::alive).under_any_host().error_title("Not alive", "服务异常"),
         Route::get("/metrics", Operator, health::metrics).error_title("Reading metrics failed", "获取指标失败"),
         Route::get("/WW_verify_{file}", Anyone, pages::verify_file)
             .error_title("Reading the file failed", "读取文件失败"),

@@ -1,23 +1,16 @@
 //! Checks OpenID Connect: the issuer under its own name, the signing keys, and the clients' back-channel addresses.
 
-use std::error::Error as _;
-use std::time::Duration;
-
 use deskpass_core::Timestamp;
-use deskpass_platform::{Url, tls_config};
 use deskpass_store::read_oidc_clients;
 use reqwest::header::DATE;
-use reqwest::{Client, Response};
 use serde_json::Value;
 
 use super::platform::compare;
+use super::public_request;
 use super::report::{Bilingual, Check, Finding, Report, bilingual};
 use crate::app::storage::{location, mode};
 use crate::commands::{AdminCommand, ClientFacts, OidcAdminCommand, OidcFacts};
 use crate::config::{Language, OidcClient, Settings};
-
-/// The timeout of each request. A sign-in or a sign-out that takes longer is felt.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The path of the metadata that clients read first.
 const DISCOVERY_PATH: &str = "/.well-known/openid-configuration";
@@ -83,7 +76,7 @@ fn keys(facts: &OidcFacts) -> Finding {
 /// Reads the metadata as clients do: by the public name, with its certificate.
 async fn issuer(settings: &Settings, now: Timestamp, clients: usize) -> Finding {
     let address = format!("{}{DISCOVERY_PATH}", settings.public_url);
-    let response = match get(&address).await {
+    let response = match public_request::get(&address).await {
         Ok(response) => response,
         Err(how) => return Finding::bad(no_response(&address, &how), issuer_fix()),
     };
@@ -141,7 +134,7 @@ async fn backchannel(client: &ClientFacts, address: &str) -> Finding {
         ),
         format!("请修正 {name}（{id}）的地址、启动该程序，或放行本机到它的连接；在此之前，会话结束时无法通知它"),
     );
-    match get(address).await {
+    match public_request::get(address).await {
         Err(how) => Finding::bad(no_response(address, &how), fix),
         Ok(response) if response.status().is_redirection() => {
             let status = response.status().as_u16();
@@ -159,20 +152,4 @@ async fn backchannel(client: &ClientFacts, address: &str) -> Finding {
         },
         Ok(_) => Finding::ok(format!("{name} is reachable at {address}"), format!("{name} 可以访问 {address}")),
     }
-}
-
-async fn get(address: &str) -> Result<Response, String> {
-    let url = Url::parse(address).map_err(|error| error.to_string())?;
-    let tls = tls_config(url.scheme() == "https").map_err(|error| error.to_string())?;
-    let client = Client::builder()
-        .tls_backend_preconfigured(tls)
-        .redirect(reqwest::redirect::Policy::none())
-        .timeout(REQUEST_TIMEOUT)
-        .no_proxy()
-        .build()
-        .map_err(|error| error.to_string())?;
-    client.get(url).send().await.map_err(|error| {
-        let cause = std::iter::successors(error.source(), |&cause| cause.source()).last();
-        cause.map_or_else(|| error.to_string(), ToString::to_string)
-    })
 }

@@ -17,9 +17,9 @@ use hyper::header::{HeaderMap, HeaderValue, STRICT_TRANSPORT_SECURITY};
 
 pub(crate) use self::attempts::DirectAttempts;
 use self::date::with_date;
-use super::Dispatcher;
 use super::request_ids::REQUEST_ID;
 use super::security_headers::add_security_headers;
+use super::{Dispatcher, hosts};
 use crate::App;
 use crate::http::oidc::userinfo;
 use crate::http::request::{DirectRequest, trace_span};
@@ -110,7 +110,7 @@ impl Dispatcher {
     fn try_route(&self, route: &DirectRoute, app: &App, peer: IpAddr, request: &[u8]) -> Option<DirectAnswer> {
         let watch = Stopwatch::start();
         let request = DirectRequest::read(app, peer, request)?;
-        if !self.accepts_host(request.host()) {
+        if !hosts::is_listed(app, request.host()) || request.is_cross_site() {
             return None;
         }
         let parent = request.trace_parent().and_then(TraceParent::parse);

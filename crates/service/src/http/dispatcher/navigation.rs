@@ -6,7 +6,7 @@ use hyper::{HeaderMap, Uri};
 use crate::App;
 use crate::http::error::{ApiError, BadRequest};
 use crate::http::oidc::authorize::{AUTHORIZE, answer_foreign_frame};
-use crate::http::route::Route;
+use crate::http::route::{OtherSites, Route};
 
 /// The answer to a request for an address for people that is no navigation: an error, except to a frame of another site that a library
 /// opened to look for a session.
@@ -33,6 +33,20 @@ fn is_foreign_frame(headers: &HeaderMap) -> bool {
     is("sec-fetch-mode", &["navigate"])
         && is("sec-fetch-dest", &["iframe", "frame"])
         && is("sec-fetch-site", &["cross-site"])
+}
+
+/// Whether a page of another site sends a request that it may not send to this route. Visited routes decide about frames themselves.
+pub(super) fn is_foreign(route: &Route, headers: &HeaderMap) -> bool {
+    if headers.get("sec-fetch-site").is_none_or(|site| site != "cross-site") {
+        return false;
+    }
+    let navigates = || headers.get("sec-fetch-mode").is_none_or(|mode| mode == "navigate");
+    match route.other_sites {
+        OtherSites::Refused => true,
+        OtherSites::Lead if route.is_visited => !navigates(),
+        OtherSites::Lead => !is_navigation(headers),
+        OtherSites::Call => false,
+    }
 }
 
 /// Whether a browser shows the answer to its user. Otherwise any page could use up the limit of everyone behind its visitor's

@@ -5,6 +5,8 @@ use std::marker::PhantomData;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use deskpass_auth::{AccessScope, ActiveUser, Administrator, TokenHolder};
 use deskpass_core::{ClientInfo, CorpId, PermissionScope, Role, ServiceScope};
+use hyper::HeaderMap;
+use hyper::header::HOST;
 use hyper::http::request::Parts;
 
 use crate::App;
@@ -167,7 +169,8 @@ pub(crate) struct Developer;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MayKnowState(pub(crate) bool);
 
-/// Allows a request from an operator network only.
+/// Allows a request from an operator network only, which reaches the node directly: a proxy on this machine has an address that is
+/// allowed, and would publish the answer.
 #[derive(Debug)]
 pub(crate) struct Operator;
 
@@ -180,7 +183,7 @@ impl FromRequestParts<RequestContext> for Developer {
         // These routes require no token, so a form on any page could submit to them.
         let header = |name: &str| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
         let (host, site, origin) = (header("host"), header("sec-fetch-site"), header("origin"));
-        let cross_site = context.app.settings.hosts().is_cross_site(host, site, origin);
+        let cross_site = context.app.hosts.is_cross_site(host, site, origin);
         if cross_site && !parts.method.is_safe() { Err(ApiError::CrossSite) } else { Ok(Self) }
     }
 }
@@ -206,8 +209,27 @@ impl DescribeInput for MayKnowState {
 impl FromRequestParts<RequestContext> for Operator {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        if context.app.operators.contains(client_ip(parts, context)) { Ok(Self) } else { Err(ApiError::NotAnOperator) }
+        let app = &context.app;
+        if !app.operators.contains(client_ip(parts, context)) {
+            return Err(ApiError::NotAnOperator);
+        }
+        if is_forwarded(&parts.headers) || is_under_public_name(app, &parts.headers) {
+            return Err(ApiError::NotDirect);
+        }
+        Ok(Self)
     }
+}
+
+/// Whether a request has a header that proxies add.
+fn is_forwarded(headers: &HeaderMap) -> bool {
+    let is_added = |name: &str| ["forwarded", "via", "x-real-ip"].contains(&name) || name.starts_with("x-forwarded-");
+    headers.keys().any(|name| is_added(name.as_str()))
+}
+
+/// Whether a request names a host that users visit, or one that is not known: a proxy may pass on any.
+fn is_under_public_name(app: &App, headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(HOST) else { return false };
+    host.to_str().map_or(true, |host| app.settings.is_public_host(host) || !app.hosts.contains(host))
 }
 
 impl DescribeInput for Operator {

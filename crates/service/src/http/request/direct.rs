@@ -55,6 +55,11 @@ impl<'a> DirectRequest<'a> {
         self.plain.has_origin
     }
 
+    /// Whether a page of another site sent it.
+    pub(crate) fn is_cross_site(&self) -> bool {
+        self.plain.is_cross_site
+    }
+
     /// Whether it has no body.
     pub(crate) fn is_without_body(&self) -> bool {
         self.plain.body.is_empty()

@@ -21,6 +21,7 @@ pub(super) fn scan_routes() -> Vec<Route> {
         Route::get(redirect::SCAN_PATH, Anyone, entry::open)
             .limit(SignIn)
             .with_side_effects()
+            .linked()
             .summary("Lead a phone that scanned a QR code to the platform", "将扫码的手机引导至平台")
             .error_title("Opening the QR code failed", "打开二维码失败"),
         Route::get("/api/auth/scan/status", Anyone, scan::scan_status)
@@ -72,6 +73,7 @@ pub(super) fn platform_routes() -> Vec<Route> {
         Route::get(redirect::CALLBACK_PATH, Anyone, oauth2::callback)
             .limit(SignIn)
             .with_side_effects()
+            .linked()
             .summary(
                 "Handle the platform's callback and redirect to the destination",
                 "平台回调地址，随后跳转到目标页面",
@@ -145,7 +147,7 @@ pub(super) fn session_routes() -> Vec<Route> {
         Route::post("/api/auth/introspect", Service(ServiceScope::Introspect), session::introspect)
             .summary("Introspect a token, for services (RFC 7662)", "供其他服务查询令牌（RFC 7662）")
             .error_title("Introspection failed", "令牌查询失败"),
-        Route::get("/api/auth/forward", ActiveUser, permissions::forward)
+        proxied(Route::get("/api/auth/forward", ActiveUser, permissions::forward))
             .summary(
                 "Check the identity and permissions of a request, for reverse proxies",
                 "供反向代理校验请求的身份与权限",
@@ -153,7 +155,7 @@ pub(super) fn session_routes() -> Vec<Route> {
             .error_title("Permission check failed", "权限检查失败"),
     ];
     for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
-        let route = Route::new(method, "/api/auth/forward", ActiveUser, permissions::forward)
+        let route = proxied(Route::new(method, "/api/auth/forward", ActiveUser, permissions::forward))
             .summary("Same as GET, for proxies that keep the method of the request", "同上，供沿用原请求方法的代理使用")
             .error_title("Permission check failed", "权限检查失败");
         table.push(route);
@@ -163,4 +165,9 @@ pub(super) fn session_routes() -> Vec<Route> {
         .error_title("Logout failed", "退出登录失败");
     table.push(logout);
     table
+}
+
+/// A route for proxies, which pass on what a browser sent to another host.
+fn proxied(route: Route) -> Route {
+    route.open_to_other_sites().under_any_host()
 }

@@ -44,26 +44,28 @@ pub(super) fn page_routes() -> Vec<Route> {
 }
 
 /// The routes of clients. None of them has an envelope. The token endpoint and the like are limited by client, not by address: the
-/// users of a client share the address of its server.
+/// users of a client share the address of its server. Pages call them, too.
 pub(super) fn provider_routes() -> Vec<Route> {
     let mut table = Vec::new();
     for path in ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"] {
         table.push(Route::get(path, Anyone, discovery::configuration));
     }
     table.extend([
-        Route::get("/oidc/jwks", Anyone, discovery::jwks),
+        Route::get("/oidc/jwks", Anyone, discovery::jwks).open_to_other_sites(),
         Route::get(authorize::AUTHORIZE, Anyone, authorize::authorize).limit(Oidc).with_side_effects().visited(),
         Route::post(authorize::AUTHORIZE, Anyone, authorize::authorize_of_form).limit(Oidc).visited(),
-        Route::post("/oidc/token", Anyone, token::token),
-        Route::get("/oidc/userinfo", Anyone, userinfo::userinfo).direct(userinfo::userinfo_directly),
-        Route::post("/oidc/userinfo", Anyone, userinfo::userinfo_of_form),
-        Route::post("/oidc/revoke", Anyone, revoke::revoke),
+        Route::post("/oidc/token", Anyone, token::token).open_to_other_sites(),
+        Route::get("/oidc/userinfo", Anyone, userinfo::userinfo)
+            .open_to_other_sites()
+            .direct(userinfo::userinfo_directly),
+        Route::post("/oidc/userinfo", Anyone, userinfo::userinfo_of_form).open_to_other_sites(),
+        Route::post("/oidc/revoke", Anyone, revoke::revoke).open_to_other_sites(),
         Route::post("/oidc/introspect", Anyone, introspect::introspect),
         Route::get("/oidc/logout", Anyone, logout::logout).limit(Oidc).with_side_effects().visited(),
         Route::post("/oidc/logout", Anyone, logout::logout_of_form).limit(Oidc).visited(),
     ]);
     for path in ["/oidc/token", "/oidc/userinfo", "/oidc/revoke"] {
-        table.push(Route::new(Method::OPTIONS, path, Anyone, cors::preflight));
+        table.push(Route::new(Method::OPTIONS, path, Anyone, cors::preflight).open_to_other_sites());
     }
     table.into_iter().map(|route| route.error_title("OpenID Connect failed", "OpenID Connect 请求失败")).collect()
 }

@@ -7,15 +7,17 @@ use crate::http::route::{RateLimit, Route};
 use crate::http::system::{development, docs, health};
 use crate::http::{messages, ws};
 
-/// The routes for sockets and messages.
+/// The routes for sockets and messages. A handshake checks the origin of the page itself.
 pub(super) fn socket_routes() -> Vec<Route> {
     vec![
         Route::get("/api/ws/employee", ActiveUser, ws::employee)
             .with_side_effects()
+            .open_to_other_sites()
             .summary("Open a WebSocket for the employees' client", "建立员工端 WebSocket 连接")
             .error_title("Connecting failed", "建立连接失败"),
         Route::get("/api/ws/agent", ActiveUser, ws::agent)
             .with_side_effects()
+            .open_to_other_sites()
             .summary(
                 "Open a WebSocket for the agents' client, as an agent, supervisor or administrator",
                 "建立坐席端 WebSocket 连接，限坐席、主管与管理员",
@@ -37,15 +39,21 @@ pub(super) fn socket_routes() -> Vec<Route> {
 pub(super) fn service_routes() -> Vec<Route> {
     vec![
         Route::get("/api/ready", Anyone, health::ready)
+            .open_to_other_sites()
+            .under_any_host()
             .summary("Check readiness and dependencies", "就绪检查")
             .error_title("Not ready", "服务未就绪"),
         Route::get("/api/version", Anyone, health::version)
+            .open_to_other_sites()
+            .under_any_host()
             .summary("Get the version", "版本信息")
             .error_title("Reading the version failed", "获取版本失败"),
         Route::get("/api/openapi.json", Anyone, docs::document)
+            .linked()
             .summary("Get this API description (OpenAPI)", "本接口文档（OpenAPI）")
             .error_title("Reading the description failed", "获取接口文档失败"),
         Route::get("/api/docs", Anyone, docs::docs)
+            .linked()
             .summary("Show this API description as a page", "接口文档页面")
             .error_title("Reading the page failed", "读取页面失败"),
     ]
