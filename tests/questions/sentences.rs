@@ -248,6 +248,7 @@ on_one_store! {
     async fn what_a_change_of_roles_takes_away_is_said_and_unknown_people_stand_as_they_are_written(app) {
         let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
+        app.sign_in_at_partner().await;
         app.add_named("zhangwei", "张\u{202e}伟", Role::Agent).await;
         let roles = |body| sentence("PUT /api/admin/roles/user-roles", body, [""; 2]);
         for (body, english, chinese) in [
@@ -265,6 +266,11 @@ on_one_store! {
                 r#"{"employee_id":"zhangwei","roles":["agent"]}"#,
                 "Leave the roles of 张\u{fffd}伟 as they are. Now: Agent",
                 "张\u{fffd}伟 的角色保持不变。当前角色：坐席",
+            ),
+            (
+                r#"{"corp_id":"wwpartner","employee_id":"user01","roles":["admin"]}"#,
+                "Give Namesake (wwpartner) the role Administrator, and take away Employee. Now: Employee",
+                "为 Namesake（wwpartner） 添加角色：管理员，并移除：员工。当前角色：员工",
             ),
             (
                 r#"{"employee_id":"nobody","roles":["agent"]}"#,

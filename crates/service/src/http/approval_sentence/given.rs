@@ -73,13 +73,13 @@ impl<'a> Given<'a> {
     /// A person by name and department, or as the operation writes them if they are unknown.
     pub(super) async fn named(&self, corp: Option<&str>, id: &str) -> Result<Text, Error> {
         let found = self.record(corp, id).await?;
-        Ok(found.map_or_else(|| both(&plain(id)), |person| name_of(&person)))
+        Ok(found.map_or_else(|| both(&plain(id)), |person| self.name_of(&person)))
     }
 
     /// A person by name and department, or by identifier if they are unknown.
     pub(super) async fn named_by_key(&self, key: &EmployeeKey) -> Result<Text, Error> {
         let found = self.app.auth.store.person(key).await?;
-        Ok(found.map_or_else(|| both(&plain(key.id())), |person| name_of(&person)))
+        Ok(found.map_or_else(|| both(&plain(key.id())), |person| self.name_of(&person)))
     }
 
     async fn record(&self, corp: Option<&str>, id: &str) -> Result<Option<Person>, Error> {
@@ -88,16 +88,19 @@ impl<'a> Given<'a> {
         let found = self.app.auth.store.person(&self.app.auth.resolve_key(corp.as_ref(), &id)).await?;
         Ok(found.map(|person| Person::clone(&person)))
     }
-}
 
-/// A person by name and department. The identifier stands for a missing name.
-fn name_of(person: &Person) -> Text {
-    let name = if person.name.is_empty() { &person.employee_id } else { &person.name };
-    let (name, department) = (plain(name), plain(&person.department));
-    if department.is_empty() {
-        return both(&name);
+    /// A person by name and department, and of another corporation by that as well. The identifier stands for a missing name.
+    fn name_of(&self, person: &Person) -> Text {
+        let name = plain(if person.name.is_empty() { &person.employee_id } else { &person.name });
+        let home = self.app.auth.policy.home_corp.as_str();
+        let corp = if person.key.corp() == home { "" } else { person.key.corp() };
+        let known: Vec<_> =
+            [&*person.department, corp].into_iter().filter(|text| !text.is_empty()).map(plain).collect();
+        if known.is_empty() {
+            return both(&name);
+        }
+        [format!("{name} ({})", known.join(", ")), format!("{name}（{}）", known.join("，"))]
     }
-    [format!("{name} ({department})"), format!("{name}（{department}）")]
 }
 
 /// A name in which nothing is hidden, and which does not push the rest of the sentence away.
