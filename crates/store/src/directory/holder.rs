@@ -162,11 +162,16 @@ impl Store {
     }
 }
 
-/// Keeps what an employee's new record needs of the former one: the person is the same.
+/// Moves what is known of a holder to the record of another identifier that the person has now. Who holds the former one is another
+/// question: an id of the person decides at the next sign-in whether it is the same person, and a name does not.
 pub(crate) fn move_holder(tx: &Tx<'_>, from: &EmployeeKey, to: &EmployeeKey) -> Result<()> {
-    let known = find(tx, from)?.unwrap_or_default();
-    if known.known.is_some() {
-        write(tx, to, &known)?;
+    let holder = find(tx, from)?.unwrap_or_default();
+    match &holder.known {
+        Some(known) if known.has_id() => {
+            write(tx, to, &KnownHolder { known: Some(known.clone()), ..KnownHolder::default() })?;
+        }
+        Some(_) => write(tx, to, &holder)?,
+        None => {}
     }
     write(tx, from, &KnownHolder::default())
 }
@@ -182,7 +187,6 @@ fn next_step(sql: &Sql<'_>, report: &HolderReport) -> Result<Step> {
         return Ok(match (change, known) {
             // An id cannot be chosen: it is the former holder again. A name can.
             (HolderChange::Same, Some(known)) if known.has_id() && said.has_id() => Step::Learn(known),
-            (HolderChange::Learn(holder), _) if said.has_id() => Step::Learn(holder),
             _ => renewal(claimant, said),
         });
     }

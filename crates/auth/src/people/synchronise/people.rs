@@ -172,8 +172,12 @@ impl Auth {
         let asked_at = self.clock.now();
         match self.paced_profile(&person.employee_id, LookupPurpose::Other, &mut lookups.pace).await {
             Ok(profile) => {
-                if shows_member(&profile) && !was_visible(person) && !run.options.dry_run {
-                    self.store.mark_seen(person.key.clone()).await?;
+                if !run.options.dry_run {
+                    if shows_member(&profile) && !was_visible(person) {
+                        self.store.mark_seen(person.key.clone()).await?;
+                    }
+                    let holder = self.holder(None, Some(&profile));
+                    self.follow_holder(&person.key, holder.as_ref(), LeaverSource::Sync).await?;
                 }
                 let departure = departure_of(person, profile.status);
                 lookups.failures = 0;
