@@ -292,13 +292,15 @@ fn clear_former_holder(tx: &Tx<'_>, key: &EmployeeKey) -> Result<()> {
 
 /// Empties the old record, and gives the new one what it does not have.
 fn take_over(tx: &mut Tx<'_>, renaming: &Renaming, old: &Person, left: Option<LeftReason>) -> Result<()> {
-    let Renaming { from, to, asked_at, is_active, entry, .. } = renaming;
+    let Renaming { from, to, happened_at, asked_at, is_active, entry, .. } = renaming;
     let (from_corp, from_id, to_corp, to_id) = (from.corp(), from.id(), to.key.corp(), to.key.id());
     tx.execute(LEAVE_RECORD, &args![from_corp, from_id, entry.at, LeftReason::Renamed.name()])?;
     // Who had left under the former identifier is not back because of another one.
     let left = left.filter(|_| !is_active).map(|why| (entry.at, why));
     let (left_at, left_why) = left.map(|(at, why)| (at, why.name())).unzip();
-    let values = args![from_corp, from_id, to_corp, to_id, &*to.employee_id, entry.at, left_at, left_why];
+    // As old as the identifier is the person's: the next change may have happened before this one is handled.
+    let since = entry.at.min(*happened_at);
+    let values = args![from_corp, from_id, to_corp, to_id, &*to.employee_id, since, left_at, left_why];
     if tx.execute(INSERT_RECORD, &values)? > 0 {
         // The person may have left under the new identifier before this was handled.
         lock_out_leaver(tx, &to.key, is_active.then_some(*asked_at))?;

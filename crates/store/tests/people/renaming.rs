@@ -335,3 +335,15 @@ on_every_store! {
         assert_eq!(held(store, "a").await.1, Roles::NONE);
     }
 }
+
+on_every_store! {
+    async fn two_changes_of_one_person_may_be_handled_long_afterwards(fixture: &Fixture) {
+        let (store, [a, _]) = (fixture.store(), two_people(fixture).await);
+        for (from, to, happened_at) in [("a", "c", 2_000), ("c", "d", 3_000)] {
+            let renaming = at_stage(RenameStage::Waiting, (from, to), happened_at);
+            let late = Renaming { entry: LogEntry { at: at(500_000), ..renaming.entry.clone() }, ..renaming };
+            assert_eq!(store.rename_person(late).await.unwrap(), RenameOutcome::Moved, "{from} -> {to}");
+        }
+        assert_eq!(held(store, "d").await, (None, a, Some("subject of a".to_owned())));
+    }
+}
