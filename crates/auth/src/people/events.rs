@@ -115,8 +115,10 @@ impl Auth {
         let now = self.clock.now();
         let stored = |InboundEvent { deduplication_key, change, at }: InboundEvent| {
             let digest = Digest::of(&[b"platform event", deduplication_key.as_bytes()]);
-            // The clock of the platform may be ahead.
-            let happened_at = at.map_or(now, |at| at.min(now));
+            // The clock of the platform may be ahead. No platform sends what is older than a day: that is no time, and a departure must not
+            // seem older than an answer that did not know of it.
+            let plausible = at.filter(|at| now.since(*at) <= MAX_EVENT_AGE);
+            let happened_at = plausible.map_or(now, |at| at.min(now));
             StoredChange::new(change).map(|change| ArrivedEvent { digest, change, happened_at })
         };
         let mut changes: Vec<_> = events.into_iter().filter_map(stored).collect();
