@@ -10,6 +10,7 @@ use deskpass_store::{AuditEvent, LogEntry, LogoutBacklog, OidcClient};
 use serde_json::{Map, Value};
 
 use super::Administrator;
+use crate::oidc::shown_status;
 use crate::{Error, FileClient, Refusal};
 
 /// How long the secret that was replaced stays valid, so that the client can be changed without a gap.
