@@ -1,6 +1,7 @@
 //! People who come and go: what the platform says about them, and the roles that follow from rules or end by themselves.
 
 mod chore_state;
+mod event_leavers;
 mod events;
 mod leaver;
 mod leaver_guard;
