@@ -18,7 +18,7 @@ pub(crate) enum Gift {
     Roles(EmployeeKey, Roles),
     /// Those of these roles that the employee does not hold.
     MissingRoles(EmployeeKey, Roles),
-    /// A way to act as an employee: the account is enabled, linked, or gets another password.
+    /// A way to act as an employee: the account is enabled, linked, gets another password, or its holder is confirmed.
     Account(EmployeeKey),
     /// The rules that give roles in a corporation.
     Rules(String, Vec<RoleRule>),

@@ -8,6 +8,7 @@ use crate::cache::CacheChange;
 use crate::database::{Sql, SqlValue, Tx};
 use crate::locks::lock_employee;
 use crate::oidc::endings::end_told_role;
+use crate::temporary_admin::Gift;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Notice, Result, Store};
 
 /// What the platform says about who holds an employee's identifier.
@@ -132,7 +133,7 @@ impl Store {
         key: EmployeeKey,
         entry: LogEntry,
     ) -> Result<ConfirmOutcome, ChangeError> {
-        self.write_as(by, move |tx| {
+        self.write_giving(by, Gift::Account(key.clone()), move |tx| {
             lock_employee(tx, &key)?;
             let Some(KnownHolder { known, claimant, unconfirmed_at }) = find(tx, &key)? else {
                 return Ok(ConfirmOutcome::Unknown);
