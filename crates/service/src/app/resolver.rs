@@ -43,13 +43,14 @@ impl Resolver {
         Self::with(config, options, may_use)
     }
 
-    fn with(config: ResolverConfig, options: ResolverOpts, may_use: fn(IpAddr) -> bool) -> Result<Self, NetError> {
-        let options = ResolverOpts {
-            timeout: ANSWER_TIMEOUT,
-            attempts: ATTEMPTS,
-            ip_strategy: LookupIpStrategy::Ipv4AndIpv6,
-            ..options
-        };
+    fn with(
+        config: ResolverConfig,
+        mut options: ResolverOpts,
+        may_use: fn(IpAddr) -> bool,
+    ) -> Result<Self, NetError> {
+        options.timeout = ANSWER_TIMEOUT;
+        options.attempts = ATTEMPTS;
+        options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
         let builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
         Ok(Self { names: builder.with_options(options).build()?, may_use })
     }
