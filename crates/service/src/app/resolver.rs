@@ -43,11 +43,7 @@ impl Resolver {
         Self::with(config, options, may_use)
     }
 
-    fn with(
-        config: ResolverConfig,
-        mut options: ResolverOpts,
-        may_use: fn(IpAddr) -> bool,
-    ) -> Result<Self, NetError> {
+    fn with(config: ResolverConfig, mut options: ResolverOpts, may_use: fn(IpAddr) -> bool) -> Result<Self, NetError> {
         options.timeout = ANSWER_TIMEOUT;
         options.attempts = ATTEMPTS;
         options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
