@@ -1,5 +1,5 @@
 use super::{CHINESE_PHONE, Office, answer, until_status, well_made};
-use crate::harness::{Options, picture};
+use crate::harness::{Options, picture, request};
 
 const MENU: &str = "#menu";
 
@@ -60,6 +60,27 @@ async fn the_page_of_a_person_leads_to_their_authenticator_and_shows_a_default_r
     assert!(browser.text("#person").await.contains("(default)"));
     assert!(!browser.text("#may").await.contains("cannot sign in"));
     well_made(&browser, "a person with a default role").await;
+}
+
+/// An identifier that seems to be another person's now is shown as such, and the person is confirmed on the page.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_administrator_confirms_who_has_an_identifier() {
+    let office = Office::open().await;
+    let mut client = office.app.client().await;
+    client.sign_in_by_phone("supervisor01").await;
+    let other = br#"{"name":"Nora New","email":"nora.new@example.com","another_person":true}"#;
+    let json = [("content-type", "application/json")];
+    assert_eq!(client.send(&request("PUT", "/sim/people/supervisor01", &json, other)).await.status, 200);
+    client.sign_in_by_phone("supervisor01").await;
+    let browser = office.admin(Options::default(), "person?employee_id=supervisor01").await;
+    browser.wait_for("#person [data-tag=unconfirmed]").await;
+    let shown = browser.text("#person").await;
+    assert!(shown.contains("Sven Supervisor") && shown.contains("default role only"), "{shown}");
+    well_made(&browser, "a person to be confirmed").await;
+    browser.click("#person [data-act=confirm]").await;
+    answer(&browser, &office.device.next_code()).await;
+    until_status(&browser, "(supervisor01) is confirmed").await;
+    browser.wait_until("!document.querySelector('#person [data-tag=unconfirmed]')").await;
 }
 
 /// On a phone every view can be reached from a menu, which closes after the choice.
