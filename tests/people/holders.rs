@@ -81,6 +81,11 @@ on_every_platform! {
         assert_eq!(desk.holder_rows("admin01"), [format!("holder_unconfirmed|sign_in; {how}: Ada Admin -> Nora New")]);
         let told = desk.app.query("SELECT employee_key FROM notice WHERE subject = 'holder_unconfirmed' ORDER BY 1");
         assert!(told.is_empty() || told == ["boss01"], "{told:?}");
+        // The message to administrators ends with the reference of the row.
+        let row = "FROM login_log WHERE event = 'holder_unconfirmed'";
+        assert_eq!(desk.app.query(&format!("SELECT count(*) {row} AND reference IS NOT NULL")), ["1"]);
+        let strays = "SELECT count(*) FROM notice WHERE subject = 'holder_unconfirmed' AND substr(id, 25)";
+        assert_eq!(desk.app.query(&format!("{strays} NOT IN (SELECT reference {row})")), ["0"]);
 
         desk.app.auth().operator().confirm_holder(desk.app.key("admin01")).await.unwrap();
         if let Some(token) = token {

@@ -1,10 +1,10 @@
 //! Who holds an identifier. A platform may give an identifier to another person, who must not get the account of the former holder: the
 //! store compares what the platform says with what it said before, and here is what follows from it.
 
-use deskpass_core::{ClientInfo, EmployeeKey, Holder, IdentifiedPerson, Person, Role, Roles};
+use deskpass_core::{EmployeeKey, Holder, IdentifiedPerson, Person, Role, Roles};
 use deskpass_platform::{Identity, Profile};
 use deskpass_store::{
-    AuditEvent, HolderAlarm, HolderOutcome, HolderReport, NoticeAbout, NoticeSubject, UnconfirmedHolder,
+    AuditEvent, HolderAlarm, HolderOutcome, HolderReport, LogEntry, NoticeAbout, NoticeSubject, UnconfirmedHolder,
 };
 
 use crate::notice::MAX_NOTIFIED_ADMINS;
@@ -113,9 +113,10 @@ impl Auth {
         let told = self.store.administrators(home.to_owned(), key.clone(), MAX_NOTIFIED_ADMINS).await?;
         let name = |holder: &Holder| holder.name.clone().unwrap_or_default();
         let about = NoticeAbout::Holder { employee: key.id().to_owned(), former: name(former), now: name(said) };
-        let notices = self.notices_to(&told, NoticeSubject::HolderUnconfirmed, &about, now, &ClientInfo::service())?;
+        let service = self.referenced_service()?;
+        let notices = self.notices_to(&told, NoticeSubject::HolderUnconfirmed, &about, now, &service)?;
         let entry = self.service_entry(AuditEvent::HolderUnconfirmed, key, now, source.name())?;
-        Ok(HolderAlarm { notices, entry })
+        Ok(HolderAlarm { notices, entry: LogEntry { visitor: service, ..entry } })
     }
 
     /// The holder of an employee's identifier who seems to be another person than the former one, if that is so.

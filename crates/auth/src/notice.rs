@@ -86,13 +86,14 @@ impl Auth {
         identifier: &EmployeeKey,
         from: Option<&EmployeeKey>,
         at: Timestamp,
+        visitor: &ClientInfo,
     ) -> Result<Vec<Notice>, Error> {
         let home = self.policy.home_corp.as_str().to_owned();
         let mut told = self.store.administrators(home, identifier.clone(), MAX_NOTIFIED_ADMINS).await?;
         told.retain(|administrator| Some(administrator) != from);
         let from = from.map(|from| from.id().to_owned());
         let about = NoticeAbout::PassedOn { id: identifier.id().to_owned(), from };
-        Ok(self.notices_to(&told, NoticeSubject::IdentifierPassedOn, &about, at, &ClientInfo::service())?)
+        Ok(self.notices_to(&told, NoticeSubject::IdentifierPassedOn, &about, at, visitor)?)
     }
 
     /// Delivers the notices that are due, with the text from `write`; returns how many were claimed, delivered or not.

@@ -1,6 +1,6 @@
 //! People who left according to the platform, and people who came back.
 
-use deskpass_core::{ClientInfo, EmployeeKey, LeftReason, NoEntropy, Person, Timestamp};
+use deskpass_core::{ClientInfo, EmployeeKey, LeftReason, NoEntropy, Person, Reference, Timestamp};
 use deskpass_store::{AuditEvent, Leaving, LeftOutcome, LogEntry};
 
 use crate::{Auth, AuthEvent, Error, LeaverSource, Refusal, TokenError};
@@ -19,6 +19,12 @@ impl Auth {
     ) -> Result<LogEntry, NoEntropy> {
         let plain = self.plain_entry(event, about, at, &ClientInfo::service())?;
         Ok(LogEntry { detail: detail.to_owned(), ..plain })
+    }
+
+    /// The service itself, with a reference for a row and the notices about it.
+    pub(crate) fn referenced_service(&self) -> Result<ClientInfo, NoEntropy> {
+        let reference = Reference::new(u32::from_be_bytes(self.entropy.bytes()?));
+        Ok(ClientInfo { reference: Some(reference), ..ClientInfo::service() })
     }
 
     /// What the store needs to lock a person who left: since the platform was asked, or since now.

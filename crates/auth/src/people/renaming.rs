@@ -6,7 +6,7 @@ use std::time::Duration;
 use deskpass_core::{ClientInfo, Digest, EmployeeId, EmployeeKey, Timestamp};
 use deskpass_platform::Profile;
 use deskpass_store::{
-    AuditEvent, Notice, NoticeAbout, NoticeSubject, PendingEvent, RenameOutcome, RenameStage, Renaming,
+    AuditEvent, LogEntry, Notice, NoticeAbout, NoticeSubject, PendingEvent, RenameOutcome, RenameStage, Renaming,
 };
 
 use super::events::{ArrivedEvent, Handled, MAX_EVENT_AGE};
@@ -204,8 +204,9 @@ impl Auth {
         let known = self.store.person(&from).await?;
         let why = known.as_ref().zip(status).and_then(|(person, status)| departure_of(person, status));
         let leaving = why.map(|why| self.leaving(&new, why, LeaverSource::Event, Some(asked_at))).transpose()?;
-        let code_notices = self.notices_of_rename(&from, &new, now).await?;
-        let doubt_notices = self.passed_on_notices(&new, Some(&from), now).await?;
+        let service = self.referenced_service()?;
+        let code_notices = self.notices_of_rename(&from, &new, now, &service).await?;
+        let doubt_notices = self.passed_on_notices(&new, Some(&from), now, &service).await?;
         let entry = self.service_entry(AuditEvent::EmployeeRenamed, &from, now, LeaverSource::Event.name())?;
         Ok(Some(Renaming {
             from,
@@ -218,7 +219,7 @@ impl Auth {
             deny_until: self.deny_until(now),
             code_notices,
             doubt_notices,
-            entry,
+            entry: LogEntry { visitor: service, ..entry },
             to: identified_person(new, &rename.to, profile),
         }))
     }
@@ -229,10 +230,11 @@ impl Auth {
         from: &EmployeeKey,
         to: &EmployeeKey,
         now: Timestamp,
+        visitor: &ClientInfo,
     ) -> Result<Vec<Notice>, Error> {
         let home = self.policy.home_corp.as_str().to_owned();
         let told = self.store.administrators(home, from.clone(), MAX_NOTIFIED_ADMINS).await?;
         let about = NoticeAbout::Renamed { from: from.id().to_owned(), to: to.id().to_owned() };
-        Ok(self.notices_to(&told, NoticeSubject::SetupCodeNeeded, &about, now, &ClientInfo::service())?)
+        Ok(self.notices_to(&told, NoticeSubject::SetupCodeNeeded, &about, now, visitor)?)
     }
 }
