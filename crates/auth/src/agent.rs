@@ -25,6 +25,8 @@ pub struct AgentLogin {
     pub employee: EmployeeKey,
     /// The credentials.
     pub credentials: AgentCredentials,
+    /// Whether the code is claimed for this request.
+    pub code_claim: Result<(), Error>,
     /// Where a code of the platform was obtained.
     pub entry: EntryPoint,
     /// The address to which the platform sends browsers back.
@@ -145,7 +147,8 @@ impl Auth {
     }
 
     async fn login_by_code(&self, code: &str, login: &AgentLogin) -> Result<SignedIn, Error> {
-        let AgentLogin { entry, redirect_uri, .. } = login;
+        let AgentLogin { entry, redirect_uri, code_claim, .. } = login;
+        code_claim.clone()?;
         let identity = self.exchange_code(CodeRedemption { code, entry: *entry, redirect_uri, verifier: None }).await?;
         let PlatformUser::Known(who) = self.resolve_user(&identity).await? else {
             return Err(Refusal::NotAMember.into());

@@ -14,13 +14,11 @@ use deskpass_store::{EphemeralStore, PlatformCode};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
+use crate::code_claim::CLAIM_LIFETIME;
 use crate::{CallbackOutcome, Error, InternalError, Refusal};
 
 /// How long a second request waits for the first: a browser gets its answer within five seconds.
 pub(crate) const SHARED_OUTCOME_TIMEOUT: Duration = Duration::from_millis(4_500);
-/// How long a code is remembered that was refused before the platform was asked: longer than a platform accepts a code. Otherwise
-/// another browser, such as one of a person who reads the log of a proxy, could bring it later.
-const UNREDEEMED_CODE_LIFETIME: Duration = Duration::from_mins(10);
 /// The lease of an exchange, longer than an exchange takes. After it, the node is considered dead.
 const EXCHANGE_LEASE: Duration = Duration::from_secs(5);
 
@@ -149,7 +147,7 @@ pub(crate) async fn store_outcome(
             return Err(answer);
         }
         let is_live = seen.progress.identity.is_none() && is_refused_unredeemed(&outcome);
-        let until = if is_live { seen.until.max(now + UNREDEEMED_CODE_LIFETIME) } else { seen.until };
+        let until = if is_live { seen.until.max(now + CLAIM_LIFETIME) } else { seen.until };
         let progress = CodeExchange { outcome: Some(outcome.clone()), ..seen.progress };
         Ok(PlatformCode { progress, until, ..seen })
     };

@@ -7,6 +7,7 @@ mod attempts;
 mod audit;
 mod bind;
 mod chore_lease;
+mod code_claim;
 mod code_exchange;
 mod credential_vault;
 mod delivered_sign_in;
@@ -62,6 +63,7 @@ pub use admin::{
 };
 pub use agent::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
 pub use anonymous_refusals::AnonymousRefusals;
+pub use code_claim::CodeBearer;
 pub use code_exchange::CodeExchange;
 pub use credential_vault::CredentialVault;
 pub use dev::{DEV_USERS, DevUser};

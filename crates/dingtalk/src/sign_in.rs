@@ -46,6 +46,10 @@ impl SignIn for Dingtalk {
         })
     }
 
+    fn code_parameters(&self) -> &'static [&'static str] {
+        &["authCode", "code"]
+    }
+
     fn read_return(&self, query: &str) -> CallbackReturn {
         let [mut auth_code, mut code, mut state, mut error] = [const { None::<String> }; 4];
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {

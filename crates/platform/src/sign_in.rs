@@ -120,6 +120,11 @@ pub trait SignIn: Send + Sync {
         None
     }
 
+    /// The parameters in which the platform sends a code.
+    fn code_parameters(&self) -> &'static [&'static str] {
+        &["code"]
+    }
+
     /// Reads the query with which the platform sent a browser back.
     fn read_return(&self, query: &str) -> CallbackReturn;
 

@@ -105,10 +105,10 @@ pub use sessions::{
     SessionLookup, SessionPage, SessionSelection, SignInNetwork,
 };
 pub use shared::{
-    Bus, DeliveryCount, DeliveryQuery, EphemeralStore, Expiring, FreshMessages, IncomingMessages, Lease, LimitSubject,
-    MessageFeed, MessageLog, OAuthFlow, OpenQuestions, PendingConfirmation, PlatformCode, PlatformToken, PointerKind,
-    PostOutcome, RateLimits, RecordWatch, RedisSettings, RedisStatus, RejectedMessage, SharedState, SignInPointer,
-    StartPosition, StoredMessage, Subscriber, inspect_redis,
+    Bus, CodeClaim, DeliveryCount, DeliveryQuery, EphemeralStore, Expiring, FreshMessages, IncomingMessages, Lease,
+    LimitSubject, MessageFeed, MessageLog, OAuthFlow, OpenQuestions, PendingConfirmation, PlatformCode, PlatformToken,
+    PointerKind, PostOutcome, RateLimits, RecordWatch, RedisSettings, RedisStatus, RejectedMessage, SharedState,
+    SignInPointer, StartPosition, StoredMessage, Subscriber, inspect_redis,
 };
 pub use sign_ins::{DisownEffects, DisownRequest, ListedSignIn, SignInListLimits};
 pub use statistics::{HourlyCounts, SignInStep};

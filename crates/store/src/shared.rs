@@ -50,6 +50,8 @@ pub struct SharedState<Progress> {
     pub pending: EphemeralStore<PendingConfirmation>,
     /// The results of the platform's codes.
     pub codes: EphemeralStore<PlatformCode<Progress>>,
+    /// The browsers that the platform's codes are claimed for, by code.
+    pub code_claims: EphemeralStore<CodeClaim>,
     /// The platform's access tokens, by the credentials that they were requested with.
     pub tokens: EphemeralStore<PlatformToken>,
     /// Leases on work that only one node may do at a time.
@@ -99,6 +101,7 @@ impl<Progress> SharedState<Progress> {
             flows: EphemeralStore::new(server.as_ref(), "flow", MAX_RECORDS),
             pending: EphemeralStore::new(server.as_ref(), "pending", MAX_RECORDS),
             codes: EphemeralStore::new(server.as_ref(), "code", MAX_RECORDS),
+            code_claims: EphemeralStore::new(server.as_ref(), "code_claim", MAX_SIGN_INS),
             tokens: EphemeralStore::new(server.as_ref(), "token", MAX_RECORDS),
             leases: EphemeralStore::new(server.as_ref(), "lease", MAX_RECORDS),
             oidc_requests: EphemeralStore::new(server.as_ref(), "oidc_request", MAX_RECORDS),
@@ -222,6 +225,17 @@ pub struct PlatformCode<Progress> {
     pub until: Timestamp,
 }
 
+/// The claim on a code of the platform: no other browser, and no other request of the same one, can use the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeClaim {
+    /// The browser that brought the code first.
+    pub browser: Digest,
+    /// What it asked with the code; none as long as only a page that passes codes on has seen it.
+    pub request: Option<Digest>,
+    /// When the claim expires.
+    pub until: Timestamp,
+}
+
 /// An access token of the platform.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlatformToken {
@@ -283,5 +297,5 @@ macro_rules! expires_at_until {
     };
 }
 
-expires_at_until!(SignInPointer, OAuthFlow, PendingConfirmation, PlatformCode<Progress>, Lease);
+expires_at_until!(SignInPointer, OAuthFlow, PendingConfirmation, PlatformCode<Progress>, CodeClaim, Lease);
 expires_at_until!(OpenQuestions, PendingAuthorization, AuthorizationCodeRecord, PendingLogout);

@@ -190,10 +190,10 @@ impl Auth {
         self.employee_key(&seen.await.ok()???).ok().map(|(key, _)| key)
     }
 
-    /// Refuses a callback that carries no code. Never returns `Ok`.
-    pub async fn refuse_callback<T>(&self, why: Refusal, visitor: &ClientInfo) -> Result<T, Error> {
+    /// Refuses a callback that carries no code, or none that it may use. Never returns `Ok`.
+    pub async fn refuse_callback<T>(&self, why: Error, visitor: &ClientInfo) -> Result<T, Error> {
         let attempt = Attempt::to_sign_in(None, LoginMethod::Oauth2, visitor);
-        self.audit_outcome(attempt, Err(why.into())).await
+        self.audit_outcome(attempt, Err(why)).await
     }
 }
 

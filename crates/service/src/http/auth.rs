@@ -3,6 +3,7 @@
 pub(crate) mod approvals;
 pub(crate) mod bind;
 mod callback_query;
+pub(crate) mod code_claims;
 pub(crate) mod entry;
 mod login_state;
 pub(crate) mod oauth2;

@@ -34,7 +34,7 @@ use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, X_FORWA
 use crate::http::response::{ClientMistake, ErrorBody, ErrorContext, Outcome, envelope, oauth_body};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
-use crate::http::{admission, api_document, held_refusals, high_risk, pages, rate_limit};
+use crate::http::{admission, api_document, auth::code_claims, held_refusals, high_risk, pages, rate_limit};
 use crate::telemetry::{RouteLabels, RouteMetrics, Stopwatch};
 
 /// Responds to all requests. The service is passed with each: a reload replaces it, and a request keeps the one it began with.
@@ -95,12 +95,13 @@ impl Dispatcher {
         let watch = Stopwatch::start();
         let matched = self.match_route(app, peer, &request);
         let span = matched.trace.span();
+        let request = code_claims::claim_query(app, peer, request.map(Body::new)).instrument(span.clone()).await;
         let route = matched.route.map(|(_, route)| route);
         if !hosts::accepts(app, peer, route, request.headers()) {
             let refused = ApiError::UnknownHost { development: app.settings.development.enabled };
             return span.in_scope(|| self.finish(app, refused.into_response(), matched, &watch));
         }
-        let running = self.run(app, &matched, peer, request.map(Body::new)).instrument(span.clone());
+        let running = self.run(app, &matched, peer, request).instrument(span.clone());
         let ran = AssertUnwindSafe(running).catch_unwind().await;
         let response = ran.unwrap_or_else(|panic| ApiError::unexpected(&panic_text(&*panic)).into_response());
         span.in_scope(|| self.finish(app, response, matched, &watch))

@@ -4,13 +4,14 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use deskpass_core::{Access, Digest, EmployeeKey, Rate, Secret, rate_limit_address};
 use deskpass_store::LimitSubject;
 use hyper::HeaderMap;
 use hyper::header::HeaderValue;
 
 use crate::App;
+use crate::http::auth::code_claims::claim_body;
 use crate::http::auth::scan;
 use crate::http::error::ApiError;
 use crate::http::request::{RequestContext, X_FORWARDED_FOR, bearer_token, client_address};
@@ -33,19 +34,29 @@ pub(crate) async fn run_limited(
     context: RequestContext,
 ) -> Result<Response, Duration> {
     let limit = route.limit;
-    let Some(key_and_rate) = limit.key_and_rate(&app.settings.limits) else {
-        return Ok((route.handler)(request, context).await);
+    let counted = limit.key_and_rate(&app.settings.limits);
+    let subject = counted.map(|_| RequestSubject::of(limit, &request, context.peer));
+    let request = claim_body(route, request, &context).await;
+    let Some((key_and_rate, subject)) = counted.zip(subject) else {
+        return Ok(answer(route, request, context).await);
     };
-    let subject = RequestSubject::of(limit, &request, context.peer);
     if !matches!(limit, RateLimit::Verify | RateLimit::Events) {
         subject.count(app, key_and_rate).await?;
-        return Ok((route.handler)(request, context).await);
+        return Ok(answer(route, request, context).await);
     }
-    let response = (route.handler)(request, context).await;
+    let response = answer(route, request, context).await;
     if is_negative(&response) {
         subject.count(app, key_and_rate).await?;
     }
     Ok(response)
+}
+
+/// Answers a request whose body, if it brings a code, could be read.
+async fn answer(route: &Route, request: Result<Request, ApiError>, context: RequestContext) -> Response {
+    match request {
+        Ok(request) => (route.handler)(request, context).await,
+        Err(unreadable) => unreadable.into_response(),
+    }
 }
 
 /// Whether a response counts where only refusals do: a token is not valid, or a request is not the platform's.

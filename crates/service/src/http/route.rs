@@ -38,6 +38,8 @@ pub struct Route {
     pub other_sites: OtherSites,
     /// Whether it answers under every host name, also in production.
     pub any_host: bool,
+    /// Whether its body may bring a code of the platform.
+    pub(crate) brings_code: bool,
     /// The tag of the API description that it stands under, in English and Chinese.
     pub(crate) tag: [&'static str; 2],
     /// What it does, in English and Chinese.
@@ -95,6 +97,7 @@ impl Route {
             is_visited: false,
             other_sites: OtherSites::by_default(path),
             any_host: false,
+            brings_code: false,
             tag: [""; 2],
             summary: [""; 2],
             sentence: None,
@@ -139,6 +142,11 @@ impl Route {
     /// Answers under every host name, in production too.
     pub(crate) fn under_any_host(self) -> Self {
         Self { any_host: true, ..self }
+    }
+
+    /// Marks a route whose body may bring a code of the platform, in `code`: it is claimed before the limits count.
+    pub(crate) fn brings_code(self) -> Self {
+        Self { brings_code: true, ..self }
     }
 
     /// Sets the summary.

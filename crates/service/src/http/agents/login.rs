@@ -8,9 +8,10 @@ use serde::Serialize;
 use tracing::Instrument as _;
 
 use crate::App;
+use crate::http::auth::code_claims::{ClaimedBody, ClaimedCodes};
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    Cookies, FromFields, InvalidFields, JsonBody, OptionalSession, RequestTrace, SigningInBrowser, run_to_completion,
+    Cookies, FromFields, InvalidFields, OptionalSession, RequestTrace, SigningInBrowser, run_to_completion,
 };
 use crate::http::response::{LoginResult, Reply, SetCookie, redirect, remember_browser};
 use crate::timestamp::Rfc3339;
@@ -104,13 +105,13 @@ pub(crate) async fn login(
     cookies: Cookies,
     own_browser: SigningInBrowser,
     OptionalSession(shown): OptionalSession,
-    JsonBody(AgentLoginBody { employee_id, credentials }): JsonBody<AgentLoginBody>,
+    ClaimedBody(ClaimedCodes(code_claim), AgentLoginBody { employee_id, credentials }): ClaimedBody<AgentLoginBody>,
 ) -> Result<(SetCookie, Reply<AgentEntered>), ApiError> {
     let app = app.newest();
     let (employee, browser) = (app.auth.resolve_key(None, &employee_id), cookies.digest::<KnownBrowser>());
     trace.set_employee(&employee);
     let (entry, redirect_uri) = (code_entry(&app), redirect::callback_url(&app));
-    let login = AgentLogin { employee, credentials, entry, redirect_uri, browser, shown, visitor };
+    let login = AgentLogin { employee, credentials, code_claim, entry, redirect_uri, browser, shown, visitor };
     app.auth.refuse_while_busy(&login)?;
     let inside = app.clone();
     let work = async move { inside.auth.agent_login(&login).await };

@@ -1,7 +1,7 @@
 //! Sign-in through the platform: the redirect to it, and the callback.
 
 use axum::response::IntoResponse as _;
-use deskpass_auth::{CallbackOutcome, Error, Refusal};
+use deskpass_auth::{CallbackOutcome, Error};
 use deskpass_core::{ClientInfo, Flow, Secret};
 use deskpass_platform::{EntryPoint, RedirectRule};
 use schemars::JsonSchema;
@@ -9,6 +9,7 @@ use serde::Serialize;
 use tracing::Instrument as _;
 
 use super::callback_query::{CallbackOpener, CallbackQuery, RawCallbackQuery};
+use super::code_claims::ClaimedCodes;
 use super::platform_link::{LinkBrowser, sign_in_link};
 use crate::App;
 use crate::config::Language;
@@ -127,6 +128,7 @@ pub(crate) async fn callback(
     trace: RequestTrace,
     cookies: Cookies,
     Opener(of_link): Opener,
+    ClaimedCodes(claimed): ClaimedCodes,
     RawCallbackQuery(query): RawCallbackQuery,
 ) -> LandingRedirect {
     let opener = CallbackOpener { of_link, first: cookies.first_opener() };
@@ -134,6 +136,11 @@ pub(crate) async fn callback(
     let returned = CallbackQuery::read(&*app.auth.platform, &query);
     let reference = CallbackQuery::reference(&returned, &app, &trace);
     let (span, visitor) = (trace.sign_in_span(reference), ClientInfo { reference: Some(reference), ..visitor });
+    // A refusal by the user has no code to be claimed.
+    let returned = match (returned, claimed) {
+        (Ok(_), Err(error)) => Err(error),
+        (returned, _) => returned.map_err(Error::from),
+    };
     let work = Box::pin(arrive(app.clone(), returned, cookies.get::<Flow>(), visitor, opener)).instrument(span.clone());
     let (cookie, response) = match run_to_completion(work).await {
         Ok(answer) => (SetCookie::clear_first_opener(&app, &cookies), landing::redirect(&app, &answer)),
@@ -148,14 +155,16 @@ pub(crate) async fn callback(
 /// Completes the sign-in of a browser that returned from the platform.
 async fn arrive(
     app: App,
-    returned: Result<CallbackQuery, Refusal>,
+    returned: Result<CallbackQuery, Error>,
     flow: Option<Secret<Flow>>,
     visitor: ClientInfo,
     opener: CallbackOpener,
 ) -> Result<CallbackOutcome, Error> {
-    match returned.and_then(|returned| returned.into_callback(&app, flow.as_ref(), visitor.clone(), opener)) {
+    let callback =
+        returned.and_then(|returned| Ok(returned.into_callback(&app, flow.as_ref(), visitor.clone(), opener)?));
+    match callback {
         Ok(callback) => Box::pin(app.auth.handle_callback(callback)).await,
-        Err(refusal) => app.auth.refuse_callback(refusal, &visitor).await,
+        Err(error) => app.auth.refuse_callback(error, &visitor).await,
     }
 }
 

@@ -8,7 +8,7 @@
 use axum::extract::FromRequestParts;
 use deskpass_auth::{LinkOpener, Poller};
 use deskpass_core::{BindProof, Browser, ClientInfo, Digest, Flow, KnownBrowser, Secret, SecretKind, SingleSignOn};
-use hyper::header::{ACCEPT, COOKIE, HeaderValue};
+use hyper::header::{ACCEPT, COOKIE, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
 
 use crate::App;
@@ -69,6 +69,18 @@ pub(crate) struct Cookies {
 }
 
 impl Cookies {
+    /// The cookies among the headers of a request.
+    pub(crate) fn of(headers: &HeaderMap, development: bool) -> Self {
+        let lines = headers.get_all(COOKIE).iter().cloned().collect();
+        let says = |name: &str, word: &str| headers.get(name).is_some_and(|value| value == word);
+        let from_own_page = says("sec-fetch-site", "same-origin") || headers.contains_key("x-requested-with");
+        let elsewhere = headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin");
+        // Browsers without fetch metadata still send `Accept`: following a link asks for a page.
+        let wants = headers.get(ACCEPT).is_some_and(|kinds| kinds.as_bytes().starts_with(b"text/html"));
+        let followed_link = elsewhere || wants || says("sec-fetch-mode", "navigate");
+        Self { lines, development, from_own_page, followed_link }
+    }
+
     /// The secret of this kind, if the browser sent one. Read without a cookie library: a value is a token, which is neither
     /// quoted nor encoded, and must match byte by byte.
     pub(crate) fn get<K: ReadableCookie>(&self) -> Option<Secret<K>> {
@@ -96,15 +108,7 @@ impl Cookies {
 impl FromRequestParts<RequestContext> for Cookies {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        let lines = parts.headers.get_all(COOKIE).iter().cloned().collect();
-        let says = |name: &str, word: &str| parts.headers.get(name).is_some_and(|value| value == word);
-        let development = context.app.settings.development.enabled;
-        let from_own_page = says("sec-fetch-site", "same-origin") || parts.headers.contains_key("x-requested-with");
-        let elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin");
-        // Browsers without fetch metadata still send `Accept`: following a link asks for a page.
-        let wants = parts.headers.get(ACCEPT).is_some_and(|kinds| kinds.as_bytes().starts_with(b"text/html"));
-        let followed_link = elsewhere || wants || says("sec-fetch-mode", "navigate");
-        Ok(Self { lines, development, from_own_page, followed_link })
+        Ok(Self::of(&parts.headers, context.app.settings.development.enabled))
     }
 }
 

@@ -84,6 +84,12 @@ impl Fields {
         converted.map_err(|InvalidFields(all)| all.into_iter().for_each(|(name, why)| self.reject(name, why))).ok()
     }
 
+    /// The texts that were given for a field, as often as it was given.
+    pub(crate) fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
+        let values = self.given.iter().filter(move |(given, _)| given == name).map(|(_, value)| value);
+        values.filter_map(GivenValue::as_text)
+    }
+
     /// Rejects other fields in a query, where a misspelt name would silently allow more than intended.
     pub(crate) fn deny_unknown<T: FromFields>(&mut self) {
         let known: Vec<_> = describe_fields::<T>().into_iter().map(|spec| spec.name).collect();

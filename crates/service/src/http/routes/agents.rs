@@ -15,6 +15,7 @@ pub(super) fn agent_routes() -> Vec<Route> {
             .error_title("Reading the sign-in methods failed", "查询登录方式失败"),
         Route::post("/api/agents/login", Anyone, login::login)
             .limit(AgentsLogin)
+            .brings_code()
             .summary(
                 "Sign in an agent with a platform code, or complete the first step with a password",
                 "坐席登录：使用平台授权码，或以密码完成第一步",

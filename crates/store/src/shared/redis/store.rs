@@ -112,11 +112,15 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         Err(busy())
     }
 
-    /// Puts a record for an address, whose network loses its oldest one if it has more than its share. The list comes first:
-    /// a record that is in no list would not count.
+    /// Puts a record for an address, whose network loses its oldest one if it has more than its share. The record comes first:
+    /// in the list of a network that did not put it, it would be deleted by that network.
     pub(crate) async fn put_for(&self, address: IpAddr, digest: &Digest, value: T, now: Timestamp) -> Result<bool> {
+        let lifetime = lifetime(&value, now);
+        if !self.put(digest, value, now).await? {
+            return Ok(false);
+        }
         let mut push = script(SHARE_SCRIPT, &self.network_key(address));
-        push.arg(digest.to_text()).arg(network_share(self.capacity)).arg(lifetime(&value, now));
+        push.arg(digest.to_text()).arg(network_share(self.capacity)).arg(lifetime);
         let call = self.server.connection.call().await?;
         if let Some(oldest) = call.ask::<Option<String>>(&push).await? {
             // A command of its own: in a cluster, the record may be on another server than the list.
@@ -124,7 +128,7 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
             delete.arg(format!("{}{}:{oldest}", self.server.prefix, self.name));
             call.ask::<()>(&delete).await?;
         }
-        self.put(digest, value, now).await
+        Ok(true)
     }
 
     pub(crate) async fn read_with<R>(

@@ -115,6 +115,14 @@ impl GivenValue {
         matches!(self, Self::Json(Value::Null))
     }
 
+    /// The text, if it is one.
+    pub(super) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) | Self::Json(Value::String(text)) => Some(text),
+            Self::Json(_) => None,
+        }
+    }
+
     pub(crate) fn text(self) -> Result<String, FieldError> {
         match self {
             Self::Text(text) | Self::Json(Value::String(text)) => Ok(text),
