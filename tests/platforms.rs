@@ -1,6 +1,7 @@
 //! Sign-in on every platform, by one set of tests. On WeCom the rest of the suite tests far more; what is here holds on each.
 
 mod bad_answers;
+mod begun_here;
 mod code_claims;
 mod commands;
 mod entry_script;

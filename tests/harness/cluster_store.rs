@@ -107,6 +107,12 @@ impl ClusterStore {
         }
     }
 
+    /// Sends a message to all nodes, as a node does.
+    pub(crate) fn publish(&self, message: &str) {
+        let mut redis = redis::Client::open(&*self.shared).unwrap().get_connection().unwrap();
+        redis::cmd("PUBLISH").arg(format!("{}:1:bus", self.prefix)).arg(message).query::<()>(&mut redis).unwrap();
+    }
+
     /// Host and port of PostgreSQL.
     pub(crate) fn postgres_address(&self) -> String {
         let url = Url::parse(&self.store).unwrap();

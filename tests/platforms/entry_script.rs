@@ -56,7 +56,7 @@ async fn inside_the_app_links_lead_to_the_page_with_the_script() {
 
         let script = client.get("/api/auth/oauth2/script", &[]).await.data();
         assert_eq!(script["script_url"], format!("http://{}/sim/dingtalk.open.js", app.address));
-        assert_eq!(script["state"], "auth_login");
+        assert!(script["state"].as_str().unwrap().starts_with("auth_login~t~"), "{script}");
         assert!(!script.to_string().contains("simulated\""), "no secret: {script}");
         let module = client.get(script["module_url"].as_str().unwrap(), &[]).await;
         assert_eq!(module.status, 200);
@@ -74,7 +74,7 @@ async fn a_code_of_the_script_signs_in_the_browser_that_began() {
         let code = script_code(&mut client, "agent01").await;
         let script = client.get("/api/auth/oauth2/script", &[("cookie", &flow)]).await.data();
         let state = script["state"].as_str().unwrap();
-        assert!(state.starts_with("auth_login~b~"), "{state}");
+        assert!(state.starts_with("auth_login~bt~"), "{state}");
         let landed = return_with(&mut client, &code, state, &flow).await;
         assert!(landed.starts_with(&format!("{page}#ticket=")), "{landed}");
         assert_eq!(trade(&mut client, &landed, &flow).await["employee_id"], "agent01");
@@ -84,8 +84,10 @@ async fn a_code_of_the_script_signs_in_the_browser_that_began() {
         assert!(return_with(&mut client, &code, "auth_login", &flow).await.contains("/continue/#continue="));
         // Without the cookie a page asks first; made-up codes and states are refused.
         let code = script_code(&mut client, "agent01").await;
-        assert!(return_with(&mut client, &code, "auth_login", "").await.contains("/continue/#continue="));
-        assert_eq!(fragment(&return_with(&mut client, "made-up", "auth_login", "").await, "error"), "invalid_code");
+        let script = client.get("/api/auth/oauth2/script", &[]).await.data();
+        let state = script["state"].as_str().unwrap();
+        assert!(return_with(&mut client, &code, state, "").await.contains("/continue/#continue="));
+        assert_eq!(fragment(&return_with(&mut client, "made-up", state, "").await, "error"), "invalid_code");
         let code = script_code(&mut client, "agent01").await;
         assert_eq!(fragment(&return_with(&mut client, &code, "else", "").await, "error"), "invalid_code");
     })
@@ -101,7 +103,7 @@ async fn a_code_of_the_script_confirms_a_scanned_code() {
         client.get("/api/auth/oauth2/script?sid=garbage", &[]).await.refused(409, 1019);
         let script = client.get(&format!("/api/auth/oauth2/script?sid={sid}"), &[]).await.data();
         let state = script["state"].as_str().unwrap().to_owned();
-        assert_eq!(state, format!("auth_login~s~{sid}"));
+        assert!(state.starts_with(&format!("auth_login~st~{sid}~")), "{state}");
         let code = script_code(&mut client, "user01").await;
         let confirm = fragment(&return_with(&mut client, &code, &state, "").await, "confirm");
         client.decide("confirm", &confirm).await.data();

@@ -192,8 +192,9 @@ on_every_platform! {
             let state = value("state").unwrap();
             let (start, length) = match messenger.kind {
                 PlatformKind::Wecom => ("auth_login", 0),
-                PlatformKind::Dingtalk => ("auth_login~b~", 22),
-                PlatformKind::Feishu => ("auth_login~pb~", 22),
+                // A binding to the browser and a seal.
+                PlatformKind::Dingtalk => ("auth_login~bt~", 22 + 1 + 32),
+                PlatformKind::Feishu => ("auth_login~pbt~", 22 + 1 + 32),
             };
             assert_eq!(state.strip_prefix(start).map(str::len), Some(length), "{state}");
             if messenger.registers_addresses() {

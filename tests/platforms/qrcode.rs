@@ -107,11 +107,11 @@ on_every_platform! {
             }
             PlatformKind::Dingtalk => {
                 assert_eq!((value("redirect_uri"), value("client_id")), (callback, messenger.client_id.to_owned()));
-                assert!(value("state").starts_with("auth_login~s~dps_"), "{to_platform}");
+                assert!(value("state").starts_with("auth_login~st~dps_"), "{to_platform}");
             }
             PlatformKind::Feishu => {
                 assert_eq!((value("redirect_uri"), value("client_id")), (callback, messenger.client_id.to_owned()));
-                assert!(value("state").starts_with("auth_login~pbs~"), "{to_platform}");
+                assert!(value("state").starts_with("auth_login~pbst~"), "{to_platform}");
                 assert_eq!((value("code_challenge").len(), &*value("code_challenge_method")), (43, "S256"));
             }
         }

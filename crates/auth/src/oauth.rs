@@ -1,5 +1,6 @@
 //! Sign-in through the platform's OAuth redirect.
 
+mod begun_here;
 mod callback;
 mod outcome;
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::oidc::ClientRegistration;
-use deskpass_core::{CorpId, Digest, LoginMethod, Networks, PermissionMatrix, PlatformVouching, Role, RoleRule, Roles};
+use deskpass_core::{
+    CorpId, Digest, LoginMethod, Networks, PermissionMatrix, PlatformVouching, Rate, Role, RoleRule, Roles,
+};
 
 /// The policy of a deployment.
 #[derive(Clone, Debug)]
@@ -38,6 +40,17 @@ pub struct Policy {
     pub questions: QuestionPolicy,
     /// How the service follows people at the platform.
     pub people: PeoplePolicy,
+    /// How many codes the platform is asked about whose sign-ins did not begin here.
+    pub foreign_codes: ForeignCodePolicy,
+}
+
+/// The rates of codes that arrive without a sign that the sign-in began here; `None` for no limit.
+#[derive(Clone, Copy, Debug)]
+pub struct ForeignCodePolicy {
+    /// From one address or IPv6 /64.
+    pub per_address: Option<Rate>,
+    /// From all of them.
+    pub in_total: Option<Rate>,
 }
 
 /// The settings of questions to phones.

@@ -140,6 +140,12 @@ impl<Progress> SharedState<Progress> {
         }
     }
 
+    /// Returns whether there may be nodes of version 0.2.0, or were until a few minutes ago.
+    #[must_use]
+    pub fn hears_older_nodes(&self) -> bool {
+        self.server.as_deref().is_some_and(RedisBackend::hears_older_nodes)
+    }
+
     /// Returns whether the records are outside this process, where a third party may restore old ones.
     #[must_use]
     pub fn is_outside(&self) -> bool {

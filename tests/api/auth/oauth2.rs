@@ -286,7 +286,7 @@ on_one_store! {
             ("code=c&state=evil", "invalid_code"), ("code=a&code=b&state=auth_login", "invalid_code"),
             ("code=a&state=auth_login&state=auth_login", "invalid_code"), (&format!("code={long}"), "invalid_code"),
             ("code=%00", "invalid_code"), ("code=a%0d%0ab", "invalid_code"), ("code=%ff", "invalid_code"),
-            ("code=c&redirect_uri=https://evil.example/", "invalid_code"), ("code=x%26userid%3Dadmin01", "invalid_code"),
+            ("code=d&redirect_uri=https://evil.example/", "invalid_code"), ("code=x%26userid%3Dadmin01", "invalid_code"),
         ] {
             let evil = [("x-forwarded-host", "evil.example"), ("x-forwarded-proto", "gopher"), ("referer", "https://evil.example/itadmin/")];
             let answer = client.get(&format!("/api/auth/oauth2/callback?{query}"), &evil).await;

@@ -34,6 +34,8 @@ pub struct OAuthCallback {
     pub visitor: ClientInfo,
     /// Whether the request carries the `state` that the service sent; bound to this browser, where the platform returns all of it.
     pub is_from_own_link: bool,
+    /// Whether the state has a recent seal of the service: then it sent a browser to the platform, if not this one.
+    pub is_sealed: bool,
     /// What opened the link, as far as the browser reports.
     pub opener: LinkOpener,
 }
@@ -56,6 +58,9 @@ impl Auth {
     /// Handles a callback. Must run to completion, whether or not the browser waits for it.
     pub async fn handle_callback(&self, callback: OAuthCallback) -> Result<CallbackOutcome, Error> {
         let (now, code) = (self.clock.now(), Digest::of(&[callback.code.as_bytes()]));
+        if let Err(refused) = self.require_begun_here(&code, &callback).await {
+            return self.audit_outcome(attempt(&callback, None), Err(refused)).await;
+        }
         let (leased_at, token) = (self.clock.lease_now(), TicketedToken::generate(&self.entropy)?);
         let fresh = PlatformCode {
             browser: browser_digest(&callback),

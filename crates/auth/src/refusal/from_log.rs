@@ -22,6 +22,7 @@ pub fn logged_refusal(reason: &str, role: Option<Role>) -> Option<Refusal> {
         "denied" => Refusal::Denied,
         "cancelled" => Refusal::Cancelled,
         "invalid_code" => Refusal::InvalidCode,
+        "codes_limited" => Refusal::CodesLimited,
         "not_a_member" => Refusal::NotAMember,
         "somebody_else" => Refusal::CodeOfAnotherPerson,
         "over" => Refusal::SignInOver,

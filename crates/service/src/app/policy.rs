@@ -4,11 +4,12 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use deskpass_auth::{
-    AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, PeoplePolicy, Policy, QuestionPolicy,
+    AgentPolicy, BindPolicy, FileClient, ForeignCodePolicy, OidcPolicy, PasswordPolicy, PeoplePolicy, Policy,
+    QuestionPolicy,
 };
-use deskpass_core::{CorpId, InvalidId, Role};
+use deskpass_core::{CorpId, InvalidId, Rate, Role};
 
-use crate::config::{ApprovalMethod, BindMode, DefaultRole, OidcClient, PasswordFallback, Settings};
+use crate::config::{ApprovalMethod, BindMode, DefaultRole, Limits, OidcClient, PasswordFallback, Settings};
 
 /// The policy of these settings.
 pub(super) fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
@@ -50,7 +51,14 @@ pub(super) fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
             role_rules: Arc::new(settings.role_rules.clone()),
         },
         questions: question_policy(settings),
+        foreign_codes: foreign_codes(&settings.limits),
     })
+}
+
+/// What the settings decide about codes whose sign-ins did not begin here.
+fn foreign_codes(limits: &Limits) -> ForeignCodePolicy {
+    let counted = |rate: Option<Rate>| rate.filter(|_| limits.enabled);
+    ForeignCodePolicy { per_address: counted(limits.foreign_codes), in_total: counted(limits.foreign_codes_total) }
 }
 
 /// What the settings decide about OpenID Connect.

@@ -20,4 +20,5 @@ pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod sign_ins;
 mod state_binding;
+mod state_seal;
 pub(crate) mod token_info;

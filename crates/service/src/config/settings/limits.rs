@@ -23,6 +23,15 @@ pub struct Limits {
     /// agents/login-methods, with which pages find out whether a password counts.
     #[setting(default = "300/min")]
     pub sign_in: Option<Rate>,
+    /// Codes that arrive at oauth2/callback from one address without a sign that the sign-in began here: no cookie of
+    /// oauth2/url, no QR code. The platform is asked about that many; more are refused. Sign-ins that began here do not
+    /// count. DingTalk and Feishu return a sign of ours with each code, so there other codes are always refused. Raise it if
+    /// your own pages at another origin begin sign-ins at WeCom.
+    #[setting(default = "30/min")]
+    pub foreign_codes: Option<Rate>,
+    /// The same codes, from all addresses together.
+    #[setting(default = "120/min")]
+    pub foreign_codes_total: Option<Rate>,
     /// Calls of scan/status and scan/events about one ticket, from any address; if there is no such ticket, from one
     /// address.
     #[setting(default = "2/s")]

@@ -109,6 +109,7 @@ impl CallbackQuery {
         };
         Ok(OAuthCallback {
             entry: entry_point(&*app.auth.platform, self.is_by_script, visitor.user_agent.as_str()),
+            is_sealed: self.state.as_ref().is_some_and(|state| state.is_sealed(app)),
             opener: opener.of_visit(app.auth.platform.redirect_rule()),
             redirect_uri: redirect::callback_url(app),
             verifier,

@@ -174,7 +174,7 @@ pub(crate) async fn script(
         script_url: script.script_url,
         module_url: format!("/assets/{}/{ENTRY_MODULE}", app.site.version),
         parameters: script.parameters,
-        state: LoginState::new(false, cookies.get::<Flow>().as_ref(), scan_id.as_ref()).to_string(),
+        state: LoginState::new(false, cookies.get::<Flow>().as_ref(), scan_id.as_ref()).sealed(&app).to_string(),
     }))
 }
 

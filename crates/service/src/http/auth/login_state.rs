@@ -2,13 +2,15 @@
 //!
 //! Where the platform allows any address of a domain, it is a fixed text, and the scan id of a phone is in the address. Where the
 //! platform compares whole addresses, the state has parts. Letters say which: `p` that the link had a PKCE challenge, `b` that the
-//! binding to the browser follows, `s` that the scan id of a phone follows, such as `auth_login~pbs~BINDING~SID`.
+//! binding to the browser follows, `s` that the scan id of a phone follows, `t` that the seal follows, such as
+//! `auth_login~pbst~BINDING~SID~SEAL`. Nodes of version 0.2.0 read no seal: as long as there are some, none is written.
 
 use std::fmt;
 
 use deskpass_core::{Flow, ScanId, Secret};
 
-use super::state_binding;
+use super::{state_binding, state_seal};
+use crate::App;
 use crate::http::response::OAUTH_STATE;
 
 /// Separates the parts. Neither a scan id nor a binding contains it.
@@ -23,6 +25,8 @@ pub(super) struct LoginState {
     pub(super) binding: Option<String>,
     /// The scan id, if a phone scanned a QR code.
     pub(super) scan_id: Option<String>,
+    /// That this service wrote the rest, and when.
+    seal: Option<String>,
 }
 
 impl LoginState {
@@ -32,7 +36,24 @@ impl LoginState {
             has_challenge,
             binding: flow.map(state_binding::of),
             scan_id: scan_id.map(|scan_id| scan_id.expose().to_owned()),
+            seal: None,
         }
+    }
+
+    /// The state with a seal, unless older nodes might have to read it.
+    pub(super) fn sealed(self, app: &App) -> Self {
+        if app.auth.shared.hears_older_nodes() {
+            return self;
+        }
+        let seal = state_seal::of(&app.settings.sealing_keys(), &self.to_string(), app.auth.clock.now());
+        Self { seal: Some(seal), ..self }
+    }
+
+    /// Whether this service wrote it within the last minutes.
+    pub(super) fn is_sealed(&self, app: &App) -> bool {
+        let text = Self { seal: None, ..self.clone() }.to_string();
+        let fits = |seal: &String| state_seal::fits(&app.settings.sealing_keys(), seal, &text, app.auth.clock.now());
+        self.seal.as_ref().is_some_and(fits)
     }
 
     /// Reads a state as the platform returned it; `None` if the service did not write it.
@@ -49,6 +70,9 @@ impl LoginState {
         if letters.contains('s') {
             read.scan_id = Some(parts.next()?.to_owned());
         }
+        if letters.contains('t') {
+            read.seal = Some(parts.next()?.to_owned());
+        }
         // There is one way to write each state.
         (read.to_string() == text).then_some(read)
     }
@@ -57,12 +81,13 @@ impl LoginState {
 impl fmt::Display for LoginState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(OAUTH_STATE)?;
-        let Self { has_challenge, binding, scan_id } = self;
-        let letters = [(*has_challenge, "p"), (binding.is_some(), "b"), (scan_id.is_some(), "s")];
+        let Self { has_challenge, binding, scan_id, seal } = self;
+        let letters =
+            [(*has_challenge, "p"), (binding.is_some(), "b"), (scan_id.is_some(), "s"), (seal.is_some(), "t")];
         let letters: String =
             letters.into_iter().filter(|(is_present, _)| *is_present).map(|(_, letter)| letter).collect();
         let letters = Some(&letters).filter(|letters| !letters.is_empty());
-        for part in [letters, binding.as_ref(), scan_id.as_ref()].into_iter().flatten() {
+        for part in [letters, binding.as_ref(), scan_id.as_ref(), seal.as_ref()].into_iter().flatten() {
             write!(f, "{SEPARATOR}{part}")?;
         }
         Ok(())
@@ -86,9 +111,11 @@ mod tests {
             (true, Some("x-_y"), Some("dps_a-b_c"), "auth_login~pbs~x-_y~dps_a-b_c"),
         ] {
             let (binding, scan_id) = (binding.map(str::to_owned), scan_id.map(str::to_owned));
-            let state = LoginState { has_challenge, binding, scan_id };
+            let state = LoginState { has_challenge, binding, scan_id, seal: None };
             assert_eq!(state.to_string(), text);
-            assert_eq!(LoginState::parse(text), Some(state));
+            assert_eq!(LoginState::parse(text), Some(state.clone()));
+            let sealed = LoginState { seal: Some("x_-y".to_owned()), ..state };
+            assert_eq!(LoginState::parse(&sealed.to_string()), Some(sealed));
         }
     }
 
@@ -105,6 +132,9 @@ mod tests {
             "auth_login~ps",
             "auth_login~b",
             "auth_login~bs~x",
+            "auth_login~t",
+            "auth_login~ts~x~dps_a",
+            "auth_login~bt~x",
             "auth_login~bb~x",
             "auth_login~bp~x",
             "auth_login~sb~x~dps_a",

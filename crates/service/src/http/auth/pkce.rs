@@ -17,9 +17,14 @@ const PURPOSE: &[u8] = b"deskpass pkce";
 
 /// A keyed digest whose key is the cookie.
 pub(super) fn keyed_by(flow: &Secret<Flow>) -> Hmac<Sha256> {
+    keyed(flow.expose().bytes())
+}
+
+/// A keyed digest whose key is at most a block.
+pub(super) fn keyed(given: impl Iterator<Item = u8>) -> Hmac<Sha256> {
     // HMAC pads a short key with zeros; with the padding done here, the length cannot be wrong.
     let mut key = [0_u8; HMAC_BLOCK_BYTES];
-    for (to, from) in key.iter_mut().zip(flow.expose().bytes()) {
+    for (to, from) in key.iter_mut().zip(given) {
         *to = from;
     }
     Hmac::<Sha256>::new(&key.into())

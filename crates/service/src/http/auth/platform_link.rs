@@ -69,7 +69,7 @@ pub(crate) fn scan_link(app: &App, language: Language, scan_id: &Secret<ScanId>)
 fn exact_link(app: &App, browser: LinkBrowser<'_>, scan_id: Option<&Secret<ScanId>>) -> Option<String> {
     let flow = browser.flow.filter(|_| app.auth.platform.supports_pkce());
     let challenge = flow.map(|flow| pkce::challenge(&pkce::verifier(flow)));
-    let state = LoginState::new(challenge.is_some(), browser.flow, scan_id).to_string();
+    let state = LoginState::new(challenge.is_some(), browser.flow, scan_id).sealed(app).to_string();
     link_to(app, browser, &redirect::callback_url(app), &state, challenge.as_deref())
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn redirect_error(app: &App, wanted: &str, failure: &ApiError, refere
 pub(crate) fn error_code(failure: &ApiError) -> (&'static str, u16) {
     let word = match failure {
         ApiError::Refused(Refusal::Denied | Refusal::AddressNotAllowed(_)) => "denied",
-        ApiError::Refused(Refusal::InvalidCode | Refusal::SignInOver) => "invalid_code",
+        ApiError::Refused(Refusal::InvalidCode | Refusal::SignInOver | Refusal::CodesLimited) => "invalid_code",
         ApiError::Refused(Refusal::NotAMember | Refusal::UnknownEmployee) => "not_a_member",
         ApiError::Refused(Refusal::HolderUnconfirmed) => "holder_unconfirmed",
         ApiError::Refused(Refusal::NoRole | Refusal::RoleNotHeld(_) | Refusal::RoleTakenAway(_)) => "no_role",

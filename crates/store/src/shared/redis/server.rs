@@ -18,7 +18,7 @@ use super::address::RedisAddress;
 use super::bus::{Bus, BusWorker};
 use super::connection::RedisConnection;
 use super::log_end::AcknowledgedEnds;
-use super::peers::Peers;
+use super::peers::{NODE_MARK, Peers};
 use super::warning_throttle::WarningThrottle;
 use crate::{Result, Seal, StoreError, StoreErrorKind, tls};
 
@@ -93,7 +93,7 @@ impl RedisBackend {
         let (RedisSettings { prefix, keys, timeout, .. }, entropy) = (settings, Entropy::system());
         let (prefix, address) = (prefix + ":1:", Arc::new(address));
         let node = entropy.bytes().map_err(|error| StoreError::shared(error.to_string()))?;
-        let node = format!("{:016x}", u64::from_be_bytes(node));
+        let node = format!("{NODE_MARK}{:016x}", u64::from_be_bytes(node));
         let worker = Arc::new(BusWorker {
             connection: RedisConnection::new(Arc::clone(&address), timeout),
             address,
@@ -145,6 +145,10 @@ impl RedisBackend {
 
     pub(crate) async fn wait_until_up(&self) {
         self.connection.wait_until_up(RECONNECT_WAIT).await;
+    }
+
+    pub(crate) fn hears_older_nodes(&self) -> bool {
+        self.peers.hears_older()
     }
 
     pub(crate) fn is_up(&self) -> bool {
