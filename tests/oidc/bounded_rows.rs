@@ -86,7 +86,8 @@ on_one_store! {
         let mut browser = app.oidc_browser().await;
         browser.sign_in("agent01").await;
         for turn in 0..21 {
-            let answer = browser.call("/api/auth/switch-role", &json!({ "role": ["user", "agent"][turn % 2] })).await;
+            let role = ["user", "agent"][turn % 2];
+            let answer = browser.call("/api/auth/switch-role", &json!({ "role": role })).await;
             assert_eq!(answer.status == 200, turn < 20, "{turn}: {answer:?}");
             let refused = browser.call("/api/auth/oidc/continue", &json!({ "request": "dpq_nonsense" })).await;
             assert_eq!(refused.status == 429, turn >= 20, "{turn}: {refused:?}");
