@@ -2,8 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, TestApp};
-
 use crate::harness::{Client, PRODUCTION, Response, TestApp, request, settings};
 
 /// Reads the metrics under this host name.
