@@ -35,7 +35,7 @@ on_every_store! {
 }
 
 /// Everything that a notice can be about, with this text wherever there is one.
-fn every_about(text: &str) -> [NoticeAbout; 6] {
+fn every_about(text: &str) -> [NoticeAbout; 7] {
     let text = || text.to_owned();
     [
         NoticeAbout::SignIn { who: text(), at: at(-5) },
