@@ -35,7 +35,7 @@ on_every_store! {
 }
 
 /// Everything that a notice can be about, with this text wherever there is one.
-fn every_about(text: &str) -> [NoticeAbout; 7] {
+fn every_about(text: &str) -> [NoticeAbout; 8] {
     let text = || text.to_owned();
     [
         NoticeAbout::SignIn { who: text(), at: at(-5) },
@@ -45,6 +45,7 @@ fn every_about(text: &str) -> [NoticeAbout; 7] {
         NoticeAbout::Leavers(6),
         NoticeAbout::Renamed { from: text(), to: text() },
         NoticeAbout::Holder { employee: text(), former: text(), now: text() },
+        NoticeAbout::PassedOn { id: text(), from: Some(text()) },
     ]
 }
 
