@@ -2,9 +2,7 @@
 
 use deskpass::http::{RateLimit, Route, routes};
 
-use crate::harness::{
-    Client, PRODUCTION, Response, TestApp, fragment, location, on_one_store, request, settings, target,
-};
+use crate::harness::{Client, PRODUCTION, Response, TestApp, fragment, location, request, settings, target};
 
 /// The routes that links and redirects of other sites lead to.
 const LEAD: [&str; 6] = [

@@ -56,7 +56,7 @@ on_every_store! {
     }
 
     async fn a_refresh_replaces_the_access_tokens_before_the_last_one() {
-        let (app, client) = super::desk().await;
+        let (app, client) = crate::oidc::desk().await;
         let (_, mut last) = app.oidc_sign_in(&client, "user01").await;
         let mut http = app.client().await;
         let mut all = vec![last.clone()];
