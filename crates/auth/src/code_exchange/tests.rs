@@ -139,7 +139,7 @@ async fn a_code_that_was_refused_before_the_platform_was_asked_is_remembered_as_
             store_identity(&shared.codes, code, clock.now(), identity).await;
         }
         store_outcome(&shared.codes, code, clock.now(), Err(refusal.clone().into())).await.unwrap_err();
-        clock.advance(UNREDEEMED_CODE_LIFETIME.saturating_sub(Duration::from_millis(1)));
+        clock.advance(CLAIM_LIFETIME.saturating_sub(Duration::from_millis(1)));
         let kept = shared.codes.read_with(&code, clock.now(), |_| ()).await.unwrap();
         assert_eq!(kept.is_some(), is_kept, "{refusal:?}");
     }
