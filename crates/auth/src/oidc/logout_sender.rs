@@ -75,6 +75,8 @@ impl fmt::Display for Undelivered {
 /// A stored status as it is shown. Nodes of version 0.2.0 store more than may be shown.
 pub(crate) fn shown_status(stored: &str) -> String {
     match stored {
+        // Not tried yet.
+        "" => String::new(),
         told if told.starts_with(REFUSED) => told.to_owned(),
         detailed if detailed.starts_with("status ") => REFUSED.to_owned(),
         _ => UNREACHABLE.to_owned(),
@@ -138,6 +140,7 @@ mod tests {
         assert_eq!(shown_status(&refused), refused);
         assert_eq!(shown_status(&Undelivered::Refused { clock_ahead: None }.to_string()), "refused");
         assert_eq!(shown_status(&Undelivered::Unreachable.to_string()), "unreachable");
+        assert_eq!(shown_status(""), "");
         assert_eq!(shown_status("status 404"), "refused");
         assert_eq!(shown_status("cannot connect: Connection refused (os error 111)"), "unreachable");
     }

@@ -78,7 +78,7 @@ fn other_rows() -> Vec<Row> {
         (Refusal::NoSuchOidcClient, 404, 1004, None, None),
         (Refusal::RateLimited(Duration::from_millis(1_001)), 429, 1006, None, retry("2")),
         (Refusal::Busy, 429, 1006, None, retry("1")),
-        (Refusal::CodesLimited, 429, 1006, None, None),
+        (Refusal::CodesLimited, 429, 1006, None, retry("1")),
         (Refusal::OtpNeeded, 403, 1007, Some("otp_needed"), STEP_UP),
         (Refusal::OtpWrong, 401, 1008, Some("otp_wrong"), BEARER),
         (Refusal::ApprovalInvalid, 401, 1008, Some("approval_invalid"), BEARER),
