@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{TestApp, settings};
+use crate::harness::{Client, TestApp, settings};
 
 async fn logged(app: &TestApp, headers: &[(&str, &str)]) -> String {
     let mut client = app.client().await;
