@@ -30,7 +30,6 @@ on_one_store! {
         let second = browser.token.clone().unwrap();
         assert!(browser.http.is_valid(&second).await);
         browser.proceed_to_client(&id).await.code();
-        browser.silently(&client.authorization().with("prompt", "none")).await.code();
     }
 
     /// Not a program, nor a page of another site, which the browser sends no cookie for anyway.
