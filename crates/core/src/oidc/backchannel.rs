@@ -13,16 +13,15 @@ const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
 /// a cloud answers its machines. Programs in private networks and on this machine may be told.
 #[must_use]
 pub fn may_receive_logouts(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(address) => may_receive_v4(address),
-        IpAddr::V6(address) => match translated(address) {
-            Some(address) => may_receive_v4(address),
-            None => {
-                let is_special = address.is_unspecified() || address.is_unicast_link_local() || address.is_multicast();
-                !is_special && address != METADATA_V6
-            }
-        },
+    let address = match address.to_canonical() {
+        IpAddr::V4(address) => return may_receive_v4(address),
+        IpAddr::V6(address) => address,
+    };
+    if let Some(address) = translated(address) {
+        return may_receive_v4(address);
     }
+    let is_special = address.is_unspecified() || address.is_unicast_link_local() || address.is_multicast();
+    !is_special && address != METADATA_V6
 }
 
 fn may_receive_v4(address: Ipv4Addr) -> bool {
