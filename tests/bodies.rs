@@ -170,7 +170,7 @@ async fn of_five_thousand_slow_clients_take_little_memory() {
     assert!(grown >= 64 * MIB, "only {} MiB: this test looks at nothing", grown / MIB);
     // Sign-in, verification and sign-out go on.
     assert!(client.is_valid(&token).await);
-    let other = client.sign_in("user02").await;
+    let other = client.sign_in("agent01").await;
     client.logout(&other).await.data();
     assert!(!client.is_valid(&other).await && client.is_valid(&token).await);
 }
