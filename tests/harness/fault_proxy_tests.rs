@@ -54,6 +54,8 @@ async fn each_fault_happens_once() {
     assert_eq!(got.load(Ordering::SeqCst), 5);
     let fired = proxy.once(Fault::Delay(Duration::from_millis(1)), Trigger::Request(b"late"));
     assert_eq!((ask(&mut client, "late").await.as_str(), fired.count()), ("late", 1));
+    let fired = proxy.once(Fault::Misspell, Trigger::Request(b"right"));
+    assert_eq!((ask(&mut client, "all right!").await.as_str(), fired.count()), ("all righx!", 1));
 }
 
 #[tokio::test]
