@@ -73,10 +73,15 @@ fn contact(change_type: &str, elements: &str) -> Result<Vec<PersonChange>, Inbou
 
 #[test]
 fn an_event_of_another_implementation_is_read() {
-    let result = post(EVENT_QUERY, &body(EVENT), EVENT_TIME).unwrap();
-    assert_eq!(result.reply.body, "");
-    let changes: Vec<_> = result.events.into_iter().map(|event| event.change).collect();
+    let envelope = Envelope::new(TOKEN.to_owned(), KEY).unwrap();
+    let at = Timestamp::from_millis(EVENT_TIME * 1_000);
+    let request =
+        InboundRequest { is_get: false, query: EVENT_QUERY, header: &|_| None, body: b"", at, random: [0; 16] };
+    let text = reader(TOKEN, KEY, CORP).open(&envelope, &request, EVENT).unwrap();
+    let changes: Vec<_> = event::read(&text).unwrap().into_iter().map(|event| event.change).collect();
     assert_eq!(changes, [PersonChange::Left { userid: "zhangsan".to_owned() }]);
+    // Unlike those of the platform, it does not say when it happened.
+    assert_eq!(post(EVENT_QUERY, &body(EVENT), EVENT_TIME), Err(InboundError::Time));
 }
 
 #[test]
@@ -118,7 +123,9 @@ fn what_is_not_authentic_is_refused() {
 #[test]
 fn old_and_early_requests_are_refused() {
     for (seconds, fits) in [(-601, false), (-600, true), (600, true), (601, false)] {
-        let result = post(EVENT_QUERY, &body(EVENT), EVENT_TIME + seconds);
+        let (signature, body) = sealed_event(1_700_000_000, "1700000000", "n");
+        let query = format!("msg_signature={signature}&timestamp=1700000000&nonce=n");
+        let result = post(&query, &body, 1_700_000_000 + seconds);
         assert_eq!(result.err(), (!fits).then_some(InboundError::Time), "{seconds}");
     }
 }
@@ -275,7 +282,7 @@ fn a_repeated_event_has_the_same_key_and_another_event_another() {
     assert_eq!(first.events.first().unwrap().at, Some(Timestamp::from_millis(1_699_999_999_000)));
     let corporations = "<Event>change_chain</Event><ChangeType>remove_corp</ChangeType><CorpIds><CorpId>a</CorpId>\
         <CorpId>b</CorpId></CorpIds>";
-    let events = events(&format!("<xml>{corporations}</xml>")).unwrap();
+    let events = events(&format!("<xml><CreateTime>1699999999</CreateTime>{corporations}</xml>")).unwrap();
     let [a, b] = events.as_slice() else { unreachable!("two events") };
     assert_ne!(a.deduplication_key, b.deduplication_key);
 }
