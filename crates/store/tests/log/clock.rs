@@ -116,7 +116,7 @@ on_every_store! {
 }
 
 /// The columns that a repair leaves unchanged: they record a time and decide nothing, or a longer life does no harm.
-const LEFT: [&str; 29] = [
+const LEFT: [&str; 30] = [
     "agent.created_at",
     "agent.disabled_at",
     "agent.otp_bound_at",
@@ -127,6 +127,7 @@ const LEFT: [&str; 29] = [
     "disowned.at",
     "employee.created_at",
     "employee.disabled_at",
+    "employee.unconfirmed_at",
     "journal.at",
     "link.approved_at",
     "link.bound_at",
