@@ -17,8 +17,8 @@ learn({
     '{client} 要求使用另一个账号，请用该账号登录。',
   ],
   oidc_recent: ['{client} asks you to sign in again.', '{client} 要求您重新登录。'],
-  oidc_refused: ['You cannot sign in to {client}', '您无法登录 {client}'],
-  oidc_refused_text: [
+  oidc_user_refused: ['You cannot sign in to {client}', '您无法登录 {client}'],
+  oidc_user_refused_text: [
     'Your account may not use this program. Ask an administrator for access, or sign in as another user.',
     '您的账号不能使用该应用。请联系管理员开通权限，或使用其他账号登录。',
   ],
@@ -181,14 +181,14 @@ class OidcRequest {
     else if (reason === 'recent_sign_in_needed') this.signInAnew({ text: say('oidc_recent', { client: this.client }) });
     else if (answer.code === NO_SESSION) this.signInAnew({ text: say('ended') });
     else if (GONE.includes(answer.code)) this.expire();
-    else if (reason) this.explain(reason === 'client_not_allowed' ? say('oidc_refused_text') : answer.message, token);
+    else if (reason) this.explain(reason === 'client_not_allowed' ? say('oidc_user_refused_text') : answer.message, token);
     else showTrouble(answer, () => this.continueWith(token));
   }
 
   /** Other programs show errors as they are, so the user reads the reason here and then returns. */
   explain(text, token) {
     showCard({
-      title: say('oidc_refused', { client: this.client }),
+      title: say('oidc_user_refused', { client: this.client }),
       host: this.host,
       text,
       actions: [action('oidc-return', say('oidc_return', { client: this.client }), () => this.deny(token), { isMain: true })],
