@@ -64,9 +64,10 @@ on_every_platform! {
     async fn a_browser_that_lost_its_cookie_is_asked(app) {
         let mut client = app.client().await;
         let page = format!("http://{}/h5/", app.address);
-        let link = match Messenger::current().has_pkce() {
-            true => link_without_cookie(&mut client, &page).await,
-            false => client.begin_oauth(&page).await.0,
+        let link = if Messenger::current().has_pkce() {
+            link_without_cookie(&mut client, &page).await
+        } else {
+            client.begin_oauth(&page).await.0
         };
         let back = client.authorize(&link, "user01").await;
         let landed = client.oauth_callback(&back, "").await;
