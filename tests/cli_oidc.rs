@@ -274,12 +274,12 @@ async fn a_request_that_was_held_open_over_a_reload_is_one_of_the_new_settings()
     for path in ["/oidc/token", "/oidc/introspect", "/oidc/revoke"] {
         let mut stream = TcpStream::connect(&process.address).await.unwrap();
         let length = body.len();
-        let head = format!(
+        let lines = format!(
             "POST {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/x-www-form-urlencoded\r\n\
              content-length: {length}\r\nexpect: 100-continue\r\n\r\n",
             process.address
         );
-        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(lines.as_bytes()).await.unwrap();
         // The service has begun to read the body: it says so.
         let mut line = [0; 12];
         stream.read_exact(&mut line).await.unwrap();

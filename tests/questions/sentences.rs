@@ -230,8 +230,8 @@ on_one_store! {
             method: "POST", path: "/api/admin/oidc-clients", body: r#"{"name":"Grafana","redirect_uris":["https://grafana.example/"]}"#,
         };
         let approval = make.approved(&mut client, &token, "admin01").await;
-        let made = make.send(&mut client, &token, &approval).await.data();
-        let program = made["client_id"].as_str().unwrap();
+        let added = make.send(&mut client, &token, &approval).await.data();
+        let program = added["client_id"].as_str().unwrap();
         app.clock.advance(NEXT_APPROVAL * 2);
 
         let mut sentences = sentences_about_people(&session);

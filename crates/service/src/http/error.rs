@@ -137,34 +137,11 @@ impl ApiError {
             Self::EventRefused => forbidden(["the request was not accepted", "请求未被接受"]),
             Self::DevelopmentOff => ErrorInfo::new::<1018>(["development mode is off", "开发模式未开启"]),
             Self::NotAnOperator => forbidden(["only operator networks may access this", "仅限运维网络访问"]),
-            Self::ForeignOrigin => forbidden([
-                "pages of this origin may not open sockets; list it in redirect_origins",
-                "该来源的页面不可建立连接，请在 redirect_origins 中登记",
-            ])
-            .with_reason("foreign_origin"),
-            Self::UnknownHost { development: true } => forbidden([
-                "development mode does not accept this host name; list it in development.hosts",
-                "开发模式不接受该主机名，请在 development.hosts 中登记",
-            ])
-            .with_reason("unknown_host"),
-            Self::UnknownHost { development: false } => forbidden([
-                "this is not a host name of the service; if it is, list it in server.hosts",
-                "该主机名不属于本服务；如确属本服务，请在 server.hosts 中登记",
-            ])
-            .with_reason("unknown_host"),
-            Self::OtherSite => forbidden(["pages of other sites may not call this", "其他站点的页面不可调用此接口"])
-                .with_reason("foreign_origin"),
-            Self::NotDirect => forbidden([
-                "metrics are not served through a proxy or under the public name; read them from the node itself, by its \
-                 address or by a name in server.hosts",
-                "指标不经代理或公开主机名提供；请直接访问节点，使用其地址或 server.hosts 中的主机名",
-            ]),
-            Self::CrossSite => forbidden([
-                "pages of other sites may not do this; if this is the service's own page, list its host name in \
-                 development.hosts",
-                "其他站点的页面不可执行此操作；如为本系统自己的页面，请在 development.hosts 中登记其主机名",
-            ])
-            .with_reason("foreign_origin"),
+            Self::ForeignOrigin
+            | Self::UnknownHost { .. }
+            | Self::OtherSite
+            | Self::NotDirect
+            | Self::CrossSite => self.foreign_page_info(),
             Self::UntrustedProxy => forbidden([
                 "this request came through a proxy that is not trusted: list the address of the proxy in trusted_proxies, \
                  or have the proxy send no X-Forwarded-For",
@@ -187,6 +164,41 @@ impl ApiError {
                 .with_status(StatusCode::SERVICE_UNAVAILABLE),
             Self::OAuth(error) => oauth::info(error),
             Self::Internal(cause, _) => cause.info(),
+        }
+    }
+
+    /// An error about the page or the host name from which a request came.
+    fn foreign_page_info(&self) -> ErrorInfo {
+        let forbidden = ErrorInfo::new::<1003>;
+        match self {
+            Self::ForeignOrigin => forbidden([
+                "pages of this origin may not open sockets; list it in redirect_origins",
+                "该来源的页面不可建立连接，请在 redirect_origins 中登记",
+            ])
+            .with_reason("foreign_origin"),
+            Self::UnknownHost { development: true } => forbidden([
+                "development mode does not accept this host name; list it in development.hosts",
+                "开发模式不接受该主机名，请在 development.hosts 中登记",
+            ])
+            .with_reason("unknown_host"),
+            Self::UnknownHost { development: false } => forbidden([
+                "this is not a host name of the service; if it is, list it in server.hosts",
+                "该主机名不属于本服务；如确属本服务，请在 server.hosts 中登记",
+            ])
+            .with_reason("unknown_host"),
+            Self::OtherSite => forbidden(["pages of other sites may not call this", "其他站点的页面不可调用此接口"])
+                .with_reason("foreign_origin"),
+            Self::NotDirect => forbidden([
+                "metrics are not served through a proxy or under the public name; read them from the node itself, by its \
+                 address or by a name in server.hosts",
+                "指标不经代理或公开主机名提供；请直接访问节点，使用其地址或 server.hosts 中的主机名",
+            ]),
+            _ => forbidden([
+                "pages of other sites may not do this; if this is the service's own page, list its host name in \
+                 development.hosts",
+                "其他站点的页面不可执行此操作；如为本系统自己的页面，请在 development.hosts 中登记其主机名",
+            ])
+            .with_reason("foreign_origin"),
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::http::response::DirectReply;
 pub(crate) type DirectHandler = fn(&App, &DirectRequest<'_>) -> Option<DirectReply>;
 
 /// A row of the table.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the route")]
 pub struct Route {
     /// The method.
     pub method: Method,

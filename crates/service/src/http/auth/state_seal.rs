@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(seal.len(), 32);
         let keys = EncryptionKeys::new(new, [old]);
         let fits_at = |after| fits(&keys, &seal, "auth_login", now + after);
-        assert!(fits_at(Duration::ZERO) && fits_at(STATE_LIFETIME - Duration::from_millis(1)));
+        assert!(fits_at(Duration::ZERO) && fits_at(STATE_LIFETIME.saturating_sub(Duration::from_millis(1))));
         assert!(!fits_at(STATE_LIFETIME));
         assert!(fits(&keys, &seal, "auth_login", now - CLOCK_SKEW));
         assert!(!fits(&keys, &seal, "auth_login", now - CLOCK_SKEW - Duration::from_millis(1)));
