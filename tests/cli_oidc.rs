@@ -218,6 +218,7 @@ async fn a_running_service_knows_at_once_and_its_log_has_no_secret() {
 fn what_is_printed_for_apache_has_a_passphrase_of_its_own() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::In(directory.path());
+    operator.succeed(&["migrate", "--create"]);
     let passphrase = |program: &str| {
         let url = "https://help.example.com";
         let printed = operator.succeed(&["oidc", "client", "add", "--for", program, "--url", url]);

@@ -20,9 +20,19 @@ async fn sign_in(client: &mut Client, who: &str) -> String {
     client.scan_status(code["ticket"].as_str().unwrap()).await["token"].as_str().unwrap().to_owned()
 }
 
+/// The name of a user at the simulated platform. With another one, the user would be another person.
+fn name_of(who: &str) -> &str {
+    match who {
+        "admin01" => "Ada Admin",
+        "supervisor01" => "Sven Supervisor",
+        _ => "Uma User",
+    }
+}
+
 /// Signs in by QR code while the platform reports these departments.
 async fn sign_in_from(client: &mut Client, who: &str, departments: &str) -> String {
-    let record = format!(r#"{{"errcode":0,"userid":"{who}","name":"Somebody","department":{departments},"status":1}}"#);
+    let name = name_of(who);
+    let record = format!(r#"{{"errcode":0,"userid":"{who}","name":"{name}","department":{departments},"status":1}}"#);
     client.set_fault(&json!({ "api": "user/get", "body": record })).await;
     sign_in(client, who).await
 }
@@ -87,7 +97,7 @@ on_every_store! {
         // The name cannot be looked up: the former name does not apply any more.
         client.set_fault(&json!({ "api": "department/get", "http_status": 500, "body": "" })).await;
         sign_in_from(&mut client, "supervisor01", "[1]").await;
-        assert_eq!(shown(&client.me(&before).await.data()), (&json!("Somebody"), &json!("")));
+        assert_eq!(shown(&client.me(&before).await.data()), (&json!("Sven Supervisor"), &json!("")));
         assert_eq!(sight(&mut client, &before).await, ["supervisor01"]);
         sign_in(&mut client, "supervisor01").await;
         assert_eq!(sight(&mut client, &before).await, ["agent01", "supervisor01"]);
