@@ -144,7 +144,7 @@ impl TestApp {
     }
 
     async fn open(settings: Settings, home: TestStorage, clock: Clock) -> Self {
-        Self::open_on(settings, home, clock, "127.0.0.1:0").await
+        Box::pin(Self::open_on(settings, home, clock, "127.0.0.1:0")).await
     }
 
     async fn open_on(settings: Settings, home: TestStorage, clock: Clock, address: &str) -> Self {

@@ -26,6 +26,12 @@ async fn status(client: &mut Client, token: &str, id: &str) -> Value {
     client.get_as(token, &format!("/api/auth/approvals/{id}")).await.data()["status"].clone()
 }
 
+/// Whether the sentence and every button are in view without scrolling.
+const ALL_IN_VIEW: &str =
+    "return [...document.querySelectorAll('#sentence, #numbers button, #refuse')].every((one) => {
+            const { top, bottom } = one.getBoundingClientRect();
+            return top >= 0 && bottom <= innerHeight; })";
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_operation_is_shown_whole_and_approved() {
     let (app, driver) = (TestApp::start().await, Driver::shared());
@@ -43,14 +49,10 @@ async fn an_operation_is_shown_whole_and_approved() {
             "创建服务密钥“<b>{}[],\"</b>”",
         );
         assert!(sentence.starts_with(begins), "{sentence}");
-        let all_in_view =
-            "return [...document.querySelectorAll('#sentence, #numbers button, #refuse')].every((one) => {
-            const { top, bottom } = one.getBoundingClientRect();
-            return top >= 0 && bottom <= innerHeight; })";
         if options.phone {
             phone.set_size(390, 844).await;
         }
-        assert_eq!(phone.script(all_in_view, &[]).await, true, "what is decided is on one screen");
+        assert_eq!(phone.script(ALL_IN_VIEW, &[]).await, true, "what is decided is on one screen");
         picture(&phone, &format!("approve-first-{}", localized(&options, "en", "zh"))).await;
         phone.click("#details > summary").await;
         assert_eq!(

@@ -259,21 +259,18 @@ on_every_store! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_node_knows_of_an_unconfirmed_holder() {
     let scaled_out = crate::harness::StoreBackend::ScaledOut;
-    scaled_out
-        .run(async {
-            let app = TestApp::with(development(&event_settings())).await;
-            let (other, mut client) = (app.second_node().await, app.client().await);
-            let mut elsewhere = other.client().await;
-            let token = client.sign_in_by_phone("admin01").await;
-            assert!(elsewhere.verify(&token).await["roles"].to_string().contains("admin"));
-            change(&mut client, "admin01", &another()).await;
-            client.sign_in_by_phone("admin01").await;
-            until("the other node knows", async || {
-                !elsewhere.verify(&token).await["roles"].to_string().contains("admin")
-            })
+    Box::pin(scaled_out.run(async {
+        let app = TestApp::with(development(&event_settings())).await;
+        let (other, mut client) = (app.second_node().await, app.client().await);
+        let mut elsewhere = other.client().await;
+        let token = client.sign_in_by_phone("admin01").await;
+        assert!(elsewhere.verify(&token).await["roles"].to_string().contains("admin"));
+        change(&mut client, "admin01", &another()).await;
+        client.sign_in_by_phone("admin01").await;
+        until("the other node knows", async || !elsewhere.verify(&token).await["roles"].to_string().contains("admin"))
             .await;
-        })
-        .await;
+    }))
+    .await;
 }
 
 /// A service in a process of its own.

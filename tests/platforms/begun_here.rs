@@ -132,5 +132,5 @@ async fn beside_an_older_node_sign_ins_go_on() {
         let (landed, _) = come_back_as(&mut client, &page, "user01").await;
         assert!(location(&landed).contains("/h5/#ticket="), "{landed:?}");
     });
-    StoreBackend::ScaledOut.run(test).await;
+    Box::pin(StoreBackend::ScaledOut.run(test)).await;
 }

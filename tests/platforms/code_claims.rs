@@ -223,7 +223,7 @@ async fn a_claim_holds_at_every_node() {
             assert_eq!(word(&elsewhere(&mut thief, &back).await), "invalid_code");
             // The own browser is sent to the other node.
             let landed = thief.oauth_callback(&back, &own).await;
-            assert!(location(&landed).contains("#"), "{landed:?}");
+            assert!(location(&landed).contains('#'), "{landed:?}");
             let (landed, _) = come_back_as(&mut client, &format!("http://{}/h5/", here.address), "user01").await;
             assert!(location(&landed).contains("/h5/#ticket="), "{landed:?}");
         })

@@ -32,6 +32,7 @@ fn about(route: &'static str, id: &str, body: &'static str, texts: [&'static str
 const UMA: &str = r#"{"employee_id":"user01","roles":["agent","user"]}"#;
 const WIKI: &str = r#"{"name":"Wiki","redirect_uris":["https://wiki.example/back"]}"#;
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn sentences_about_people(session: &str) -> Vec<Sentence> {
     vec![
         sentence(
@@ -122,6 +123,7 @@ fn sentences_about_people(session: &str) -> Vec<Sentence> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn sentences_about_settings(key: &str, client: &str) -> Vec<Sentence> {
     vec![
         sentence(
