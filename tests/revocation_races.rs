@@ -4,7 +4,7 @@ mod cluster;
 
 use std::time::Duration;
 
-use deskpass::http::{RequiredAccess, Route, routes};
+use deskpass::http::{RequiredAccess, Route, description, routes};
 use deskpass_core::Role;
 use deskpass_core::oidc::{ClientRegistration, SigningAlgorithm};
 use serde_json::{Value, json};
@@ -154,13 +154,12 @@ fn asked_by(route: &Route) -> Value {
     }
 }
 
-/// Routes that read no body: they cannot be held open once their head is authorised.
-const WITHOUT_BODY: [&str; 5] = ["unlock", "reset-otp", "reset-password", "/enable", "/disable"];
-
-fn can_be_held(route: &Route) -> bool {
-    route.access == RequiredAccess::HighRisk
-        && route.method != "DELETE"
-        && !WITHOUT_BODY.iter().any(|ending| route.path.ends_with(ending))
+/// Whether a request can be held open once its head is authorised: it changes something, and reads a body, as the description of
+/// the API says.
+fn can_be_held(route: &Route, description: &Value) -> bool {
+    let operation = &description["paths"][route.path][route.method.as_str().to_lowercase()];
+    assert!(operation.is_object(), "{route:?}");
+    route.access == RequiredAccess::HighRisk && operation["requestBody"].is_object()
 }
 
 /// Another node, where there are several.
@@ -210,8 +209,8 @@ on_every_store! {
             ..ClientRegistration::default()
         };
         app.auth().operator().add_oidc_client(registration).await.unwrap();
-        let table = routes();
-        let held: Vec<_> = table.iter().filter(|route| can_be_held(route)).collect();
+        let (table, description) = (routes(), serde_json::from_str(description()).unwrap());
+        let held: Vec<_> = table.iter().filter(|route| can_be_held(route, &description)).collect();
         assert!(held.len() >= 6, "{held:?}");
         for (number, route) in held.into_iter().enumerate() {
             for (at, revocation) in REVOCATIONS.into_iter().enumerate() {
