@@ -157,9 +157,12 @@ fn asked_by(route: &Route) -> Value {
 /// Whether a request can be held open once its head is authorised: it changes something, and reads a body, as the description of
 /// the API says.
 fn can_be_held(route: &Route, description: &Value) -> bool {
+    if route.access != RequiredAccess::HighRisk {
+        return false;
+    }
     let operation = &description["paths"][route.path][route.method.as_str().to_lowercase()];
-    assert!(operation.is_object(), "{route:?}");
-    route.access == RequiredAccess::HighRisk && operation["requestBody"].is_object()
+    assert!(operation.is_object(), "{route:?} is not described");
+    operation["requestBody"].is_object()
 }
 
 /// Another node, where there are several.
