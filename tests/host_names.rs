@@ -30,7 +30,7 @@ async fn of_others_are_refused_on_every_path() {
         ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
     ];
     for host in
-        ["evil.test", "evil.test:8080", "localhost.evil.test", "localhost.", "desk", "192.0.2.1", "[2001:db8::1]"]
+        ["evil.test", "evil.test:8080", "localhost.evil.test", "localhost..", "desk", "192.0.2.1", "[2001:db8::1]"]
     {
         let mut client = app.client().await;
         for path in ["/", "/h5/", "/api/version", "/api/dev/users", "/sim", "/sim/inbox", "/healthz", "/nothing"] {
@@ -52,7 +52,7 @@ async fn of_its_own_are_answered_at_any_port() {
         [("development.enabled", "true"), ("public_url", "http://desk.test:9"), ("development.hosts", "box,NAS.test")];
     let app = TestApp::with(settings(&known)).await;
     let hosts =
-        ["localhost", "LOCALHOST:1", "127.0.0.1:8080", "127.9.9.9", "[::1]:80", "desk.test", "box:8080", "nas.test"];
+        ["localhost", "LOCALHOST.:1", "127.0.0.1:8080", "127.9.9.9", "[::1]:80", "desk.test", "box:8080", "nas.test"];
     for host in hosts {
         assert_eq!(ask(&app.address, host, "/api/version").await.status, 200, "{host}");
     }

@@ -27,6 +27,7 @@ async fn hosts_of_the_service_are_answered() {
     for host in [
         "desk.example.com",
         "DESK.example.com:8443",
+        "desk.example.com.",
         "localhost:1",
         "127.9.9.9",
         "10.0.0.11:8080",
@@ -45,7 +46,7 @@ async fn of_others_no_browser_is_answered() {
     let app = production().await;
     let mut client = Client::connect_from(&app.address, "127.0.0.2").await;
     for host in
-        ["evil.test", "evil.test:8080", "sub.desk.example.com", "desk.example.com.", "desk", "localhost.evil.test"]
+        ["evil.test", "evil.test:8080", "sub.desk.example.com", "desk.example.com..", "desk", "localhost.evil.test"]
     {
         for header in BROWSER {
             for path in ["/", "/h5/", "/api/auth/qrcode", "/api/auth/me", "/oidc/jwks", "/metrics", "/nothing"] {

@@ -48,7 +48,7 @@ impl<'a> Host<'a> {
     pub fn is_local(self) -> bool {
         match self {
             Self::Address(address) => address.to_canonical().is_loopback(),
-            Self::Name(name) => name.eq_ignore_ascii_case("localhost"),
+            Self::Name(name) => without_root(name).eq_ignore_ascii_case("localhost"),
         }
     }
 }
@@ -87,12 +87,12 @@ impl HostNames {
         Self { names: vec!["localhost".to_owned()], ..Self::default() }
     }
 
-    /// Adds a host, written with or without a port; ignores an invalid host.
+    /// Adds a host, written with or without a port and the dot of the root; ignores an invalid host.
     #[must_use]
     pub fn with(mut self, authority: &str) -> Self {
         match Host::parse(authority) {
             Some(Host::Address(address)) => self.addresses.push(address.to_canonical()),
-            Some(Host::Name(name)) => self.names.push(name.to_ascii_lowercase()),
+            Some(Host::Name(name)) => self.names.push(without_root(name).to_ascii_lowercase()),
             None => {}
         }
         self
@@ -129,7 +129,7 @@ impl HostNames {
     }
 
     fn lists_name(&self, name: &str) -> bool {
-        self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
+        self.names.iter().any(|known| known.eq_ignore_ascii_case(without_root(name)))
     }
 
     /// Whether the browser reports that a page of another site sends this request: by `Sec-Fetch-Site`, or by an `Origin` that
@@ -225,7 +225,10 @@ mod tests {
             "[::ffff:127.0.0.1]",
             "192.0.2.7",
             "desk.example.com:8443",
+            "desk.example.com.",
+            "localhost.:80",
             "box",
+            "BOX.",
         ];
         for host in good {
             assert!(own.contains(host), "{host}");
@@ -233,7 +236,8 @@ mod tests {
         let bad = [
             "evil.test",
             "localhost.evil.test",
-            "localhost.",
+            "localhost..",
+            ".",
             "evil.localhost",
             "127.0.0.1.evil.test",
             "127.1",

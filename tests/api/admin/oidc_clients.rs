@@ -287,7 +287,7 @@ on_one_store! {
     async fn a_program_cannot_be_told_where_machines_get_their_secrets() {
         let app = desk().await;
         let mut admin = Admin::of(&app).await;
-        for host in ["169.254.169.254", "[fe80::1]", "0.0.0.0", "224.0.0.1", "100.100.100.200", "[::ffff:169.254.0.1]"] {
+        for host in ["169.254.169.254", "[fe80::1]", "0.0.0.0", "224.0.0.1", "100.100.100.200", "[::ffff:169.254.0.1]", "[fd00:ec2::23]"] {
             let address = format!("http://{host}/out");
             let body = json!({
                 "name": "mine", "redirect_uris": ["https://rp.example/"], "algorithm": "ES256", "backchannel_logout_uri": address,

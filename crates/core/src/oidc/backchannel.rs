@@ -7,7 +7,11 @@ use url::{Host, Url};
 /// Where clouds answer their machines, with secrets too, outside of the link-local networks.
 const METADATA_V4: [Ipv4Addr; 3] =
     [Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(192, 0, 0, 192)];
-const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+const METADATA_V6: [Ipv6Addr; 3] = [
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23),
+    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+];
 
 /// Whether a program may be told at this address: it is neither link-local, unspecified, multicast nor broadcast, nor one at which
 /// a cloud answers its machines. Programs in private networks and on this machine may be told.
@@ -17,11 +21,25 @@ pub fn may_receive_logouts(address: IpAddr) -> bool {
         IpAddr::V4(address) => return may_receive_v4(address),
         IpAddr::V6(address) => address,
     };
-    if let Some(address) = translated(address) {
-        return may_receive_v4(address);
+    match address.segments() {
+        // NAT64 of a network itself, in which the IPv4 address may have one of several places (RFC 8215).
+        [0x64, 0xff9b, 1, ..] => false,
+        // NAT64 (RFC 6052).
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => may_receive_v4(v4_of(high, low)),
+        // 6to4 (RFC 3056). Private addresses have no place in it.
+        [0x2002, high, low, ..] => {
+            let inner = v4_of(high, low);
+            may_receive_v4(inner) && !inner.is_private() && !inner.is_loopback()
+        }
+        // The other addresses that begin so are IPv4-compatible ones (RFC 4291, 2.5.5.1).
+        [0, 0, 0, 0, 0, 0, high, low] if !address.is_loopback() => may_receive_v4(v4_of(high, low)),
+        _ => !address.is_unicast_link_local() && !address.is_multicast() && !METADATA_V6.contains(&address),
     }
-    let is_special = address.is_unspecified() || address.is_unicast_link_local() || address.is_multicast();
-    !is_special && address != METADATA_V6
+}
+
+/// The IPv4 address that two parts of an IPv6 address stand for.
+fn v4_of(high: u16, low: u16) -> Ipv4Addr {
+    Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low))
 }
 
 fn may_receive_v4(address: Ipv4Addr) -> bool {
@@ -31,14 +49,6 @@ fn may_receive_v4(address: Ipv4Addr) -> bool {
         || address.is_multicast()
         || address.is_broadcast();
     !is_special && !METADATA_V4.contains(&address)
-}
-
-/// The IPv4 address that NAT64 makes of an address (RFC 6052).
-fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let [0x64, 0xff9b, 0, 0, 0, 0, high, low] = address.segments() else { return None };
-    let [a, b] = high.to_be_bytes();
-    let [c, d] = low.to_be_bytes();
-    Some(Ipv4Addr::new(a, b, c, d))
 }
 
 /// Whether an address whose host is written as a number may be told. What a name stands for is only known later.
@@ -73,11 +83,31 @@ mod tests {
             "fd00:ec2::254",
             "::ffff:169.254.169.254",
             "64:ff9b::a9fe:a9fe",
+            "64:ff9b:1::a9fe:a9fe",
+            "64:ff9b:1:a9fe:a9:fe00::",
+            "2002:a9fe:a9fe::1",
+            "2002:a00:1::",
+            "2002:7f00:1::1",
+            "::169.254.169.254",
+            "::224.0.0.1",
+            "fd00:ec2::23",
+            "fd20:ce::254",
         ] {
             let address: IpAddr = refused.parse().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
             assert!(!may_receive_logouts(address), "{refused}");
         }
-        for told in ["10.1.2.3", "192.168.0.9", "172.16.0.1", "127.0.0.1", "::1", "8.8.8.8", "fd12::1", "2001:db8::1"] {
+        for told in [
+            "10.1.2.3",
+            "192.168.0.9",
+            "172.16.0.1",
+            "127.0.0.1",
+            "::1",
+            "8.8.8.8",
+            "fd12::1",
+            "2001:db8::1",
+            "2002:808:808::1",
+            "::8.8.8.8",
+        ] {
             let address: Option<IpAddr> = told.parse().ok();
             assert!(address.is_some_and(may_receive_logouts), "{told}");
         }

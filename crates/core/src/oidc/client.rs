@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::backchannel::is_written_for_logouts;
 use super::client_choice::{ClientKind, PkceRequirement, RoleClaims, SigningAlgorithm, SsoMode};
-use super::redirect_uri::{
-    InvalidRedirectUri, check_backchannel_address, check_origin, check_web_address, is_on_loopback,
-};
+use super::redirect_uri::{InvalidRedirectUri, check_origin, check_web_address, is_on_loopback};
 use super::scope::{OidcScope, OidcScopes};
 use crate::{Role, Roles, is_invisible};
 
@@ -125,6 +124,19 @@ impl ClientRegistration {
 
     /// Checks the registration. `production` permits plain HTTP on the loopback address only.
     pub fn check(&self, production: bool) -> Result<(), InvalidRegistration> {
+        self.check_listed(production)?;
+        check_each("backchannel_logout_uri", self.untold_address(), |_| Err(InvalidRedirectUri::NoProgram))
+    }
+
+    /// The address for logouts, if no program may be told there.
+    #[must_use]
+    pub fn untold_address(&self) -> Option<&String> {
+        self.backchannel_logout_uri.as_ref().filter(|address| !is_written_for_logouts(address))
+    }
+
+    /// Checks a registration of the settings file. It may have an [untold address](Self::untold_address): earlier versions took one,
+    /// and the service must start.
+    pub fn check_listed(&self, production: bool) -> Result<(), InvalidRegistration> {
         if !is_name(&self.name) {
             return Err(InvalidRegistration::Name);
         }
@@ -162,9 +174,7 @@ impl ClientRegistration {
         check_each("redirect_uris", &self.redirect_uris, check)?;
         check_each("post_logout_redirect_uris", &self.post_logout_redirect_uris, check)?;
         check_each("origins", &self.origins, |origin| check_origin(origin, production))?;
-        check_each("backchannel_logout_uri", &self.backchannel_logout_uri, |address| {
-            check_backchannel_address(address, production)
-        })
+        check_each("backchannel_logout_uri", &self.backchannel_logout_uri, check)
     }
 
     /// Whether the client authenticates with a secret.

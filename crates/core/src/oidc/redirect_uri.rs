@@ -2,7 +2,6 @@
 
 use url::{Host, Url};
 
-use super::backchannel::is_written_for_logouts;
 use super::client_choice::ClientKind;
 
 /// Why an address cannot be registered.
@@ -60,12 +59,6 @@ pub(super) fn check_web_address(address: &str, production: bool) -> Result<(), I
         "http" => Err(InvalidRedirectUri::PlainHttp),
         _ => Err(InvalidRedirectUri::NotAnAddress),
     }
-}
-
-/// Checks the address at which a program is told of logouts.
-pub(super) fn check_backchannel_address(address: &str, production: bool) -> Result<(), InvalidRedirectUri> {
-    check_web_address(address, production)?;
-    if is_written_for_logouts(address) { Ok(()) } else { Err(InvalidRedirectUri::NoProgram) }
 }
 
 /// Checks an origin that is to be registered. It is compared with what browsers send, byte by byte.

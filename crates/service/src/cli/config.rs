@@ -41,7 +41,7 @@ impl ConfigCommand {
                 let mode = if settings.development.enabled { "development" } else { "production" };
                 let files = exposed_files(&settings.secret_files).into_iter().map(|file| file.warning());
                 let files = files.chain(own_pages::warning(&settings)).chain(expiry);
-                for warning in settings.warnings().into_iter().map(str::to_owned).chain(files) {
+                for warning in settings.warnings().into_iter().chain(files) {
                     output::note(format_args!("warning: {warning}"));
                 }
                 output::line(format_args!("the settings are valid ({mode} mode)"))?;

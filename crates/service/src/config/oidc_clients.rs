@@ -73,7 +73,7 @@ pub(super) fn violations(clients: &[ListedClient], production: bool) -> Vec<Conf
             let fix = "give each client an id of its own";
             return Some(ConfigProblem::new(subject, "another client has the same id", fix).at(&listed.origin));
         }
-        let invalid = registration.check(production).err()?;
+        let invalid = registration.check_listed(production).err()?;
         let fix = "`deskpass config example` shows how each key is written";
         Some(ConfigProblem::new(subject, invalid.to_string(), fix).at(&listed.origin))
     };

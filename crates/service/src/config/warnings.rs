@@ -1,5 +1,6 @@
 //! Settings that are allowed but weaker than necessary.
 
+use deskpass_core::oidc::InvalidRedirectUri;
 use ipnet::IpNet;
 
 use super::settings::{BindMode, PasswordFallback, Settings};
@@ -7,7 +8,7 @@ use super::settings::{BindMode, PasswordFallback, Settings};
 impl Settings {
     /// Warnings for the operator about settings that are allowed but weaker than necessary.
     #[must_use]
-    pub fn warnings(&self) -> Vec<&'static str> {
+    pub fn warnings(&self) -> Vec<String> {
         let open = self.bind.mode == BindMode::Open;
         let passwords = self.agents.password_fallback == PasswordFallback::Always;
         let addresses = self.sockets.query_token;
@@ -33,7 +34,17 @@ impl Settings {
             ),
         ];
         // Development mode already warns that anyone can sign in as anyone.
-        warnings.into_iter().filter(|(weak, _)| *weak && !self.development.enabled).map(|(_, words)| words).collect()
+        let weak = warnings.into_iter().filter(|(weak, _)| *weak && !self.development.enabled);
+        weak.map(|(_, words)| words.to_owned()).chain(self.untold_clients()).collect()
+    }
+
+    /// Warnings about clients that are never told of logouts.
+    fn untold_clients(&self) -> impl Iterator<Item = String> {
+        let untold = self.oidc.clients.iter().filter(|client| client.registration.untold_address().is_some());
+        untold.map(|client| {
+            let why = InvalidRedirectUri::NoProgram;
+            format!("oidc.clients.{}.backchannel_logout_uri {why}: the client is not told of logouts", client.id)
+        })
     }
 }
 

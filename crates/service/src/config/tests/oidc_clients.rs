@@ -138,6 +138,24 @@ fn what_cannot_be_registered_is_refused() {
     assert!(variable.contains("only the settings file has clients"), "{variable}");
 }
 
+/// Earlier versions took any address for logouts: the service must start, and says that it tells nobody there.
+#[test]
+fn a_client_that_cannot_be_told_of_logouts_is_warned_of() {
+    let listed = TestSources::production()
+        .toml(&format!("{PUBLIC}backchannel_logout_uri = \"https://169.254.169.254/out\""))
+        .settings();
+    let warnings = listed.warnings();
+    assert!(
+        warnings.len() == 1 && warnings[0].starts_with("oidc.clients.wiki.backchannel_logout_uri "),
+        "{warnings:?}"
+    );
+    refused(
+        &TestSources::production().toml(&format!("{PUBLIC}backchannel_logout_uri = \"http://169.254.169.254/out\"")),
+        "oidc.clients.wiki (deskpass.toml:1): backchannel_logout_uri: http://169.254.169.254/out: must begin with https://, \
+         except on 127.0.0.1, [::1] and localhost; `deskpass config example` shows how each key is written",
+    );
+}
+
 #[test]
 fn problems_of_clients_are_known_in_chinese() {
     for given in [

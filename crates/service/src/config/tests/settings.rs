@@ -53,7 +53,7 @@ fn weak_settings_are_told_in_production() {
     let always = |given: TestSources| given.flag("agents.password_fallback", "always", "--flag");
     let keys = |given: TestSources| -> Vec<_> {
         let warnings = given.settings().warnings();
-        warnings.into_iter().filter_map(|caution| caution.split(' ').next()).collect()
+        warnings.iter().filter_map(|caution| caution.split(' ').next().map(str::to_owned)).collect()
     };
     assert_eq!(keys(TestSources::production()), [""; 0]);
     assert_eq!(keys(open(TestSources::production())), ["bind.mode"]);
