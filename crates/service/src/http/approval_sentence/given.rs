@@ -3,7 +3,7 @@
 use deskpass_auth::Error;
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Person, ShownField, is_blank, is_invisible};
 
-use super::{Text, both};
+use super::text::{Text, both};
 use crate::App;
 
 /// The most characters of a name in a sentence.

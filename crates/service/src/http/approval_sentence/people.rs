@@ -4,7 +4,7 @@ use deskpass_auth::Error;
 use deskpass_core::{Digest, Role, Roles};
 
 use super::given::{Given, plain};
-use super::{Text, both, role_titles};
+use super::text::{Text, both, role_titles};
 
 /// Says what is added and what is taken away, and what is held now.
 pub(super) async fn set_roles(given: &Given<'_>) -> Result<Text, Error> {

@@ -4,7 +4,7 @@ use deskpass_auth::Error;
 use deskpass_core::Role;
 
 use super::given::{Given, plain};
-use super::{Text, both, joined, role_title, role_titles};
+use super::text::{Text, both, joined, role_title, role_titles};
 
 /// The most rules, networks or addresses that a sentence lists; the page has all of them below.
 const MAX_LISTED: usize = 3;
