@@ -6,8 +6,14 @@ use super::to;
 use crate::harness::{Client, PRODUCTION, Process, TestApp, binary, settings, with_settings};
 
 /// Headers with which a request is a browser's.
-const BROWSER: [(&str, &str); 3] =
-    [("cookie", "a=b"), ("origin", "https://desk.example.com"), ("sec-fetch-mode", "navigate")];
+const BROWSER: [(&str, &str); 5] = [
+    ("cookie", "a=b"),
+    ("origin", "https://desk.example.com"),
+    ("sec-fetch-mode", "navigate"),
+    // All that a page under plain http cannot leave out.
+    ("accept-language", ""),
+    ("user-agent", "Mozilla/5.0 (X11; Linux x86_64)"),
+];
 
 const OWN: [(&str, &str); 4] = [
     ("server.settle", "0s"),
@@ -15,6 +21,9 @@ const OWN: [(&str, &str); 4] = [
     ("redirect_origins", "https://pages.example.org"),
     ("trusted_proxies", "127.0.0.9"),
 ];
+
+const OF_OTHERS: [&str; 6] =
+    ["evil.test", "evil.test:8080", "sub.desk.example.com", "desk.example.com..", "desk", "localhost.evil.test"];
 
 async fn production() -> TestApp {
     TestApp::with(settings(&[&PRODUCTION[..], &OWN].concat())).await
@@ -44,10 +53,9 @@ async fn hosts_of_the_service_are_answered() {
 #[tokio::test]
 async fn of_others_no_browser_is_answered() {
     let app = production().await;
-    let mut client = Client::connect_from(&app.address, "127.0.0.2").await;
-    for host in
-        ["evil.test", "evil.test:8080", "sub.desk.example.com", "desk.example.com..", "desk", "localhost.evil.test"]
-    {
+    // A proxy may pass on the name of a foreign page, and the browser may be on its machine.
+    for (peer, host) in ["127.0.0.2", "127.0.0.9"].into_iter().flat_map(|peer| OF_OTHERS.map(|host| (peer, host))) {
+        let mut client = Client::connect_from(&app.address, peer).await;
         for header in BROWSER {
             for path in ["/", "/h5/", "/api/auth/qrcode", "/api/auth/me", "/oidc/jwks", "/metrics", "/nothing"] {
                 let answer = client.send(&to(host, "GET", path, &[header], "")).await;
@@ -63,13 +71,15 @@ async fn of_others_no_browser_is_answered() {
             let forwarded = client.send(&to(host, "GET", "/api/auth/forward", &[header], "")).await;
             forwarded.refused(401, 1001);
         }
-        // A program, such as a back end that uses a name inside the network, and a proxy that sends such a name.
+        // A program, such as a back end that uses a name inside the network.
         let verify = to(host, "POST", "/api/auth/verify", &[("content-type", "application/json")], r#"{"token":"x"}"#);
         assert_eq!(client.send(&verify).await.data()["valid"], false);
-        let mut proxy = Client::connect_from(&app.address, "127.0.0.9").await;
-        for header in BROWSER {
-            assert_eq!(proxy.send(&to(host, "GET", "/", &[header], "")).await.status, 200, "{host} {header:?}");
-        }
+    }
+    let figures = app.client().await.get("/metrics", &[]).await.body;
+    let (answered, refused) = (2 * OF_OTHERS.len(), 2 * OF_OTHERS.len() * BROWSER.len() * 8);
+    for (outcome, count) in [("ok", answered), ("refused", refused)] {
+        let line = format!("deskpass_unlisted_host_requests_total{{outcome=\"{outcome}\"}} {count}\n");
+        assert!(figures.contains(&line), "{line} is missing in {figures}");
     }
 }
 
@@ -96,6 +106,12 @@ async fn a_forgotten_name_is_told_of() {
     for _ in 0..3 {
         client.send(&to("Help-Desk:8080", "POST", "/api/auth/verify", &json, r#"{"token":"x"}"#)).await.data();
     }
+    // Somebody makes up names; that leaves the others in the list.
+    let mut flood = Client::connect_from(&process.address, "127.0.1.2").await;
+    for number in 0..40 {
+        let host = format!("made-up-{number}.test");
+        flood.send(&to(&host, "POST", "/api/auth/verify", &json, r#"{"token":"x"}"#)).await.data();
+    }
     // What is refused is not told of: it is no name of the service.
     client.send(&to("evil.test", "GET", "/", &[BROWSER[0]], "")).await.refused(403, 1003);
     let (english, chinese) = (doctor("en"), doctor("zh"));
@@ -106,7 +122,9 @@ async fn a_forgotten_name_is_told_of() {
     assert!(english.contains("server.hosts") && !english.contains("evil.test"), "{english}");
     assert!(chinese.contains("! 主机名：") && chinese.contains("help-desk:8080：3"), "{chinese}");
     let (_, log) = process.terminate();
-    assert_eq!(log.matches("add it to server.hosts").count(), 1, "once a minute: {log}");
+    assert_eq!(log.to_lowercase().matches("help-desk:8080").count(), 1, "once a minute: {log}");
+    let lines = log.matches("add it to server.hosts").count();
+    assert!((1..=3).contains(&lines), "{lines}: {log}");
 }
 
 /// Behind a frequent request that is answered without the HTTP library.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::harness::{Browser, Driver, Options, TestApp};
+use crate::harness::{Browser, Driver, Options, PRODUCTION, TestApp, settings};
 
 const PAGE: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\ncontent-length: 16\r\n\r\n<p>evil page</p>";
@@ -98,4 +98,24 @@ async fn gets_no_token_and_changes_nothing() {
     assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     let voided = client.send(&crate::harness::request("POST", "/sim/void-tokens", &[], b"")).await.json();
     assert_eq!(voided, json!({ "voided": 1 }), "the platform's token was still good");
+}
+
+/// The browser is on the machine of the service, whose peers there are trusted proxies. Under plain http it sends neither `Origin` nor
+/// `Sec-Fetch-…` for what a page reads from its own origin.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reads_nothing_in_production() {
+    let app = TestApp::with(settings(&[&PRODUCTION[..], &[("server.settle", "0s")]].concat())).await;
+    let driver = Driver::shared();
+    let rules = Some("MAP evil.test 127.0.0.1");
+    let browser = driver.browser(Options { resolver_rules: rules, ..Options::default() }).await;
+    let evil = attacker(app.address.clone()).await;
+    browser.goto(&format!("{evil}/attack")).await;
+    assert_eq!(browser.text("p").await, "evil page");
+    let disguised = json!({ "headers": { "user-agent": "curl/8.0", "accept-language": "" } });
+    for path in ["/", "/metrics", "/api/auth/qrcode", "/api/auth/me", "/.well-known/openid-configuration"] {
+        for options in [json!({}), disguised.clone()] {
+            let read = fetched(&browser, path, options).await;
+            assert!(read.contains("server.hosts"), "{path}: {read}");
+        }
+    }
 }

@@ -1,8 +1,9 @@
-//! Host names that requests named and that the settings do not list. This version still answers programs and proxies under them.
+//! Host names that requests named and that the settings do not list. This version still answers programs under them.
 
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
-use deskpass_core::Timestamp;
+use deskpass_core::{Timestamp, nearby_network};
 
 use crate::recently_seen::{RecentlySeen, Seen};
 
@@ -11,9 +12,10 @@ use crate::recently_seen::{RecentlySeen, Seen};
 pub(crate) struct UnlistedHosts(Mutex<RecentlySeen<String>>);
 
 impl UnlistedHosts {
-    /// Records a request, and logs it unless it was logged recently.
-    pub(crate) fn note(&self, host: &str, now: Timestamp) {
-        let is_due = self.0.lock().unwrap_or_else(PoisonError::into_inner).note(host.to_ascii_lowercase(), now);
+    /// Records a request of this client, and logs it unless it was logged recently.
+    pub(crate) fn note(&self, host: &str, client: IpAddr, now: Timestamp) {
+        let (name, from) = (host.to_ascii_lowercase(), nearby_network(client));
+        let is_due = self.0.lock().unwrap_or_else(PoisonError::into_inner).note(name, from, now);
         if is_due {
             tracing::warn!(
                 host,

@@ -30,7 +30,8 @@ pub(crate) struct UntrustedProxy {
 impl UntrustedProxies {
     /// Records a request, and logs it unless it was logged recently.
     pub(crate) fn note(&self, address: IpAddr, outcome: ForwardOutcome, now: Timestamp) {
-        let due = self.0.lock().unwrap_or_else(PoisonError::into_inner).note(UntrustedProxy { address, outcome }, now);
+        let proxy = UntrustedProxy { address, outcome };
+        let due = self.0.lock().unwrap_or_else(PoisonError::into_inner).note(proxy, address.into(), now);
         match outcome {
             ForwardOutcome::Refused if due => tracing::warn!(
                 peer = %address,

@@ -84,6 +84,8 @@ catalogue! {
         "Requests refused because their client exceeded the rate limit of the route.";
     UNTRUSTED_PROXY = Counter Count "deskpass_untrusted_proxy_requests_total" []
         "Requests with X-Forwarded-For from a proxy that is not in trusted_proxies.";
+    UNLISTED_HOST = Counter Count "deskpass_unlisted_host_requests_total" ["outcome"]
+        "Requests under a host name that is not the service's own: refused, or still answered (ok).";
 
     CONNECTIONS = Gauge Count "deskpass_connections" []
         "Open connections, with those of the reserve.";

@@ -32,6 +32,8 @@ pub(crate) struct Metrics {
     pub(crate) reserve_connections: Counter,
     /// Requests whose proxy is not trusted.
     pub(crate) untrusted_proxy_requests: Counter,
+    /// Requests under host names that are not listed, by whether they were answered.
+    unlisted_hosts: [(bool, Counter); 2],
     direct_responses: Striped<AtomicU64>,
     /// The times of all routes.
     pub(super) response_times: Mutex<Vec<Arc<ResponseTimes>>>,
@@ -115,6 +117,8 @@ impl Metrics {
             evicted_connections: plain(metric::CONNECTIONS_EVICTED),
             reserve_connections: plain(metric::CONNECTIONS_RESERVE),
             untrusted_proxy_requests: plain(metric::UNTRUSTED_PROXY),
+            unlisted_hosts: [(true, "ok"), (false, "refused")]
+                .map(|(answered, outcome)| (answered, registry.counter(metric::UNLISTED_HOST, [outcome]))),
             direct_responses: Striped::new(AtomicU64::default),
             response_times: Mutex::default(),
             socket_messages: plain(metric::SOCKET_MESSAGES),
@@ -149,6 +153,11 @@ impl Metrics {
     /// Counts a closed socket by its close code.
     pub(crate) fn count_socket_close(&self, code: u16) {
         count(&self.socket_closes, code);
+    }
+
+    /// Counts a request under a host name that is not listed.
+    pub(crate) fn count_unlisted_host(&self, is_answered: bool) {
+        count(&self.unlisted_hosts, is_answered);
     }
 
     /// Counts a refused sign-in through the platform, by its reason.

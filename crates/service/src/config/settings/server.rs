@@ -64,15 +64,14 @@ pub struct Server {
     /// After that, how long requests in progress may take to finish.
     #[setting(default = "30s", min = "0s", max = "1h")]
     pub drain_timeout: Duration,
-    /// The networks that may read /metrics, directly from the node: it is never served through a proxy or under the host of
-    /// `public_url`.
+    /// The networks that may read /metrics, directly from the node: it is refused with a header that proxies add, and under the
+    /// host of `public_url`.
     #[setting(default = LOOPBACK)]
     pub operator_networks: Vec<IpNet>,
     /// Other host names under which clients reach the service, such as a name inside the network. IP addresses, localhost and
     /// the hosts of `public_url` and `redirect_origins` are always accepted. A browser's request under another name is
-    /// rejected: otherwise a foreign page could reach the service through a name of its own (DNS rebinding). Programs, and
-    /// proxies in `trusted_proxies`, are still answered under any name, and the log and `deskpass doctor` show it; a later
-    /// version refuses them too.
+    /// rejected: otherwise a foreign page could reach the service through a name of its own (DNS rebinding). Programs are
+    /// still answered under any name, and the log and `deskpass doctor` show it; a later version refuses them too.
     #[setting(default = "")]
     pub hosts: Vec<HostName>,
     /// The certificate (PEM) for sites without a proxy in front: with it, the service itself speaks TLS 1.2 and 1.3 at

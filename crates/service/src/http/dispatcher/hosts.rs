@@ -5,9 +5,10 @@
 
 use std::net::IpAddr;
 
-use hyper::header::{COOKIE, HOST, HeaderMap, HeaderValue, ORIGIN};
+use hyper::header::{ACCEPT_LANGUAGE, COOKIE, HOST, HeaderMap, HeaderValue, ORIGIN, USER_AGENT};
 
 use crate::App;
+use crate::http::request::{X_FORWARDED_FOR, client_address};
 use crate::http::route::Route;
 
 /// Whether the service answers a request under the host that it names.
@@ -16,16 +17,17 @@ pub(super) fn accepts(app: &App, peer: IpAddr, route: Option<&Route>, headers: &
     if is_listed(app, host) {
         return true;
     }
-    if app.settings.development.enabled {
-        return false;
-    }
-    if route.is_some_and(|route| route.any_host) {
+    let is_development = app.settings.development.enabled;
+    if !is_development && route.is_some_and(|route| route.any_host) {
         return true;
     }
-    // For this version only, so that an upgrade cuts no proxy and no program off: later ones refuse every name that is not listed.
-    let is_tolerated = app.trusted.contains(peer) || !is_of_browser(headers);
+    // For this version only, so that an upgrade cuts no program off: later ones refuse every name that is not listed. A browser is
+    // refused also where its request comes through a proxy, or from this machine: both may be a foreign page's.
+    let is_tolerated = !is_development && !is_of_browser(headers);
+    app.metrics.count_unlisted_host(is_tolerated);
     if is_tolerated && let Some(host) = host {
-        app.unlisted_hosts.note(&String::from_utf8_lossy(host), app.auth.clock.now());
+        let client = client_address(app, peer, headers.get_all(X_FORWARDED_FOR).iter()).decided;
+        app.unlisted_hosts.note(&String::from_utf8_lossy(host), client, app.auth.clock.now());
     }
     is_tolerated
 }
@@ -36,8 +38,11 @@ pub(super) fn is_listed(app: &App, host: Option<&[u8]>) -> bool {
     host.is_none_or(|host| str::from_utf8(host).is_ok_and(|host| app.hosts.contains(host)))
 }
 
-/// Whether a request has a header that browsers send, and programs do not.
+/// Whether a request has a header that browsers send, and programs do not. Under plain http a page that reads its own origin causes
+/// neither `Sec-Fetch-…` nor `Origin`; but it cannot leave out `Accept-Language`.
 fn is_of_browser(headers: &HeaderMap) -> bool {
-    let is_fetch_metadata = || headers.keys().any(|name| name.as_str().starts_with("sec-fetch-"));
-    headers.contains_key(ORIGIN) || headers.contains_key(COOKIE) || is_fetch_metadata()
+    let is_sent = |name| headers.contains_key(name);
+    let has_fetch_metadata = || headers.keys().any(|name| name.as_str().starts_with("sec-fetch-"));
+    let is_mozilla = || headers.get(USER_AGENT).is_some_and(|agent| agent.as_bytes().starts_with(b"Mozilla/"));
+    [ORIGIN, COOKIE, ACCEPT_LANGUAGE].into_iter().any(is_sent) || has_fetch_metadata() || is_mozilla()
 }
