@@ -103,3 +103,27 @@ async fn ready_says_whether_anybody_administers_the_desk_to_operators_and_to_sig
     app.auth().operator().grant(app.key("user01"), "admin").await.unwrap();
     assert_eq!(told().await, [Value::Null, json!("some"), json!("some")]);
 }
+
+/// A proxy on this machine has the address of an operator, whoever its client is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ready_tells_nobody_behind_a_proxy_about_administrators_unless_the_client_is_an_operator() {
+    let app = production(&[("server.operator_networks", "127.0.0.1/32,10.0.0.7/32")]).await;
+    let mut client = app.client().await;
+    let mut told = async |host: &str, headers: &[(&str, &str)]| {
+        let bytes = String::from_utf8(request("GET", "/api/ready", headers, b"")).unwrap();
+        let answer = client.send(bytes.replacen("host: localhost", &format!("host: {host}"), 1).as_bytes()).await;
+        answer.data()["administrators"].clone()
+    };
+    for (host, headers, expected) in [
+        ("localhost", &[][..], json!("none")),
+        ("node.internal:8080", &[], json!("none")),
+        ("desk.example.com", &[], Value::Null),
+        ("evil.test", &[], Value::Null),
+        ("localhost", &[("via", "1.1 proxy")], Value::Null),
+        ("localhost", &[("x-forwarded-for", "127.0.0.1")], Value::Null),
+        ("desk.example.com", &[("x-forwarded-for", "10.0.0.7")], json!("none")),
+        ("desk.example.com", &[("x-forwarded-for", "10.0.0.8")], Value::Null),
+    ] {
+        assert_eq!(told(host, headers).await, expected, "{host} {headers:?}");
+    }
+}

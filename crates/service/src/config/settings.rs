@@ -206,12 +206,16 @@ impl Settings {
         listed.with_any_address(!self.development.enabled || self.development.allow_remote)
     }
 
+    /// The origin of the public address, and those of other pages that users visit.
+    pub(crate) fn public_origins(&self) -> impl Iterator<Item = &WebOrigin> {
+        self.redirect_origins.iter().chain([&self.public_url])
+    }
+
     /// Whether a `Host` is that of the public address, or of other pages that users visit. On this machine alone there is no
     /// difference between users and operators.
     #[must_use]
     pub fn is_public_host(&self, authority: &str) -> bool {
-        let origins = self.redirect_origins.iter().chain([&self.public_url]);
-        let mut public = origins.filter_map(|origin| Host::parse(origin.split_once("://")?.1));
+        let mut public = self.public_origins().filter_map(|origin| Host::parse(origin.split_once("://")?.1));
         let asked = Host::parse(authority);
         asked.is_some_and(|asked| !asked.is_local() && public.any(|host| host.is_same(asked)))
     }

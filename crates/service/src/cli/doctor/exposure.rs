@@ -1,6 +1,8 @@
 //! Checks whether other users can read the secrets, whether a proxy or a host name is missing from the settings, and whether the
 //! metrics are published.
 
+use futures_util::future::join_all;
+
 use super::public_request;
 use super::report::{Bilingual, Finding, bilingual};
 use crate::commands::AdminCommand;
@@ -68,19 +70,26 @@ fn ask_service(settings: &Settings, command: &AdminCommand, language: Language) 
     command.send_to_service(&settings.data, settings.development.enabled, language).ok()?.ok()
 }
 
-/// Checks whether the metrics can be read under the public name, as by any client. Returns `None` if they cannot.
+/// Checks whether the metrics can be read under a name that users visit, as by any client. Returns `None` if they cannot.
 pub(super) async fn metrics(settings: &Settings) -> Option<Finding> {
     if settings.development.enabled {
         return None;
     }
-    let address = format!("{}/metrics", settings.public_url);
-    let response = public_request::get(&address).await.ok()?;
-    let is_readable = response.status().is_success() && response.text().await.ok()?.contains("deskpass_");
-    is_readable.then(|| Finding::Warning {
-        why: bilingual(format!("everyone can read {address}"), format!("任何人都可以读取 {address}")),
+    let addresses = settings.public_origins().map(|origin| format!("{origin}/metrics"));
+    let readable = join_all(addresses.map(readable)).await;
+    let addresses = readable.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    (!addresses.is_empty()).then(|| Finding::Warning {
+        why: bilingual(format!("everyone can read {addresses}"), format!("任何人都可以读取 {addresses}")),
         fix: bilingual(
             "have the proxy refuse /metrics, or send X-Forwarded-For and the client's Host",
             "请让代理拒绝 /metrics，或发送 X-Forwarded-For 并传递客户端的 Host",
         ),
     })
+}
+
+/// The address, if it answers with metrics of this service.
+async fn readable(address: String) -> Option<String> {
+    let response = public_request::get(&address).await.ok()?;
+    let is_readable = response.status().is_success() && response.text().await.ok()?.contains("deskpass_");
+    is_readable.then_some(address)
 }

@@ -11,7 +11,10 @@ use hyper::http::request::Parts;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::{DescribeInput, InputSpec, RequestContext, RequiredAccess, bearer_token, client_ip};
+use crate::http::request::client::client_address;
+use crate::http::request::{
+    DescribeInput, InputSpec, RequestContext, RequiredAccess, X_FORWARDED_FOR, bearer_token, client_ip,
+};
 
 /// A signed-in user whose active role may read the accounts of others.
 #[derive(Debug)]
@@ -169,8 +172,8 @@ pub(crate) struct Developer;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MayKnowState(pub(crate) bool);
 
-/// Allows a request from an operator network only, which reaches the node directly: a proxy on this machine has an address that is
-/// allowed, and would publish the answer.
+/// Allows a request from an operator network only that reaches the node directly, as far as it shows: a proxy on this machine has an
+/// address that is allowed, and would publish the answer.
 #[derive(Debug)]
 pub(crate) struct Operator;
 
@@ -195,7 +198,11 @@ impl DescribeInput for Developer {
 impl FromRequestParts<RequestContext> for MayKnowState {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        let is_operator = context.app.operators.contains(client_ip(parts, context));
+        let (app, forwarded) = (&context.app, parts.headers.get_all(X_FORWARDED_FOR).iter());
+        let client = client_address(app, context.peer, forwarded).decided;
+        // A proxy that names no client has an address of its own, which may be an operator's.
+        let is_named = app.trusted.contains(context.peer) && client != context.peer.to_canonical();
+        let is_operator = app.operators.contains(client) && (is_named || is_direct(app, &parts.headers));
         Ok(Self(is_operator || TokenHolder::from_request_parts(parts, context).await.is_ok()))
     }
 }
@@ -213,11 +220,14 @@ impl FromRequestParts<RequestContext> for Operator {
         if !app.operators.contains(client_ip(parts, context)) {
             return Err(ApiError::NotAnOperator);
         }
-        if is_forwarded(&parts.headers) || is_under_public_name(app, &parts.headers) {
-            return Err(ApiError::NotDirect);
-        }
-        Ok(Self)
+        if is_direct(app, &parts.headers) { Ok(Self) } else { Err(ApiError::NotDirect) }
     }
+}
+
+/// Whether nothing in a request says that a proxy passed it on. One that adds no header and names a host of the node cannot be told
+/// from a program on this machine.
+fn is_direct(app: &App, headers: &HeaderMap) -> bool {
+    !is_forwarded(headers) && !is_under_public_name(app, headers)
 }
 
 /// Whether a request has a header that proxies add.
