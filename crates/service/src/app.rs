@@ -15,7 +15,7 @@ pub(crate) mod readiness;
 mod reload;
 pub(crate) mod reload_status;
 pub(crate) mod reply_backend;
-mod resolver;
+pub(crate) mod resolver;
 pub(crate) mod storage;
 pub(crate) mod sync_runs;
 mod token_cache;

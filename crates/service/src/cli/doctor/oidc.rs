@@ -134,7 +134,7 @@ async fn backchannel(client: &ClientFacts, address: &str) -> Finding {
         ),
         format!("请修正 {name}（{id}）的地址、启动该程序，或放行本机到它的连接；在此之前，会话结束时无法通知它"),
     );
-    match public_request::get(address).await {
+    match public_request::get_of_program(address).await {
         Err(how) => Finding::bad(no_response(address, &how), fix),
         Ok(response) if response.status().is_redirection() => {
             let status = response.status().as_u16();
