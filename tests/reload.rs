@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use serde_json::json;
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::UnixStream;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinSet;
 
 use crate::cli_simulate::Simulated;
@@ -63,6 +64,21 @@ impl Desk {
     }
 }
 
+/// Sends the head of a request, and waits until the service reads its body.
+async fn hold(desk: &Desk, path: &str, token: &str, body: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(&desk.process.address).await.unwrap();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\nexpect: 100-continue\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut line = [0; 12];
+    stream.read_exact(&mut line).await.unwrap();
+    assert_eq!(&line, b"HTTP/1.1 100", "{path}");
+    stream
+}
+
 /// Asks the running service for a reload, as the command does; `None` if it ends meanwhile.
 async fn reload_by(socket: &Path) -> Option<String> {
     let mut stream = UnixStream::connect(socket).await.ok()?;
@@ -109,6 +125,38 @@ async fn the_access_matrix_is_read_again() {
     std::fs::write(&file, "[admin]").unwrap();
     Operator::In(desk.directory.path()).fail(&["reload"], "admin.conversation");
     assert_eq!(client.check(&token, wish).await.data()["allowed"], false);
+}
+
+/// What an operator withdrew must not count, however slowly a client sends its body.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_comes_after_a_reload_is_judged_by_the_new_settings() {
+    let directory = tempfile::tempdir().unwrap();
+    let matrix = Operator::In(directory.path()).succeed(&["config", "matrix"]);
+    let file = directory.path().join("matrix.toml");
+    std::fs::write(&file, &matrix).unwrap();
+    let in_file = format!("access.matrix_file = \"{}\"\n", file.display());
+    let desk = Desk::start(&format!("{in_file}approval.methods = [\"otp\", \"phone\"]"));
+    let token = desk.client().await.sign_in("admin01").await;
+    let wish = json!({ "resource": "conversation", "operation": "read", "scope": "all" });
+    let asked = json!({ "method": "POST", "path": "/api/admin/agents/agent01/unlock" });
+    let mut held = Vec::new();
+    for (path, body, expected) in
+        [("/api/auth/check", wish, "\"allowed\":false"), ("/api/auth/approvals", asked, "\"reason\":\"approvals_off\"")]
+    {
+        let body = body.to_string();
+        held.push((path, hold(&desk, path, &token, &body).await, body, expected));
+    }
+    let (before, admin) = matrix.split_once("[admin]").unwrap();
+    std::fs::write(&file, format!("{before}[admin]{}", admin.replacen("read = \"all\"", "read = \"own\"", 1))).unwrap();
+    // Several reloads while a body is awaited.
+    desk.reload(&format!("{in_file}approval.methods = [\"phone\"]"));
+    desk.reload(&format!("{in_file}approval.methods = [\"otp\"]"));
+    for (path, mut stream, body, expected) in held {
+        stream.write_all(body.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.contains(expected), "{path}: {answer}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -29,6 +29,7 @@ use deskpass_core::{Clock, Digest, Entropy, HostNames, InvalidId, MAX_CLOCK_SKEW
 use deskpass_platform::SettingsError;
 use deskpass_simulator::Simulator;
 use deskpass_store::{OpenError, Store, StoreError};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::app::clock::clock_difference;
@@ -103,8 +104,8 @@ pub struct AppInner {
     /// Limits the memory of bodies in progress, per client.
     pub(crate) body_limiter: ClientLimiter,
     draining: Draining,
-    /// The service with the settings of the next reload, once there was one.
-    successor: OnceLock<App>,
+    /// The service with the newest settings, once there was a reload.
+    successors: OnceLock<watch::Receiver<App>>,
     /// The id of this node, for what it shares with others.
     node: [u8; 32],
     /// Synchronizes the caches of the store with other nodes; stops when the service is dropped.
@@ -281,7 +282,7 @@ impl App {
             socket_limiter: maximum_sockets(&settings, &ClientLimiter::default()),
             body_limiter: maximum_blocks(&settings, &ClientLimiter::default()),
             draining: Draining::new(),
-            successor: OnceLock::new(),
+            successors: OnceLock::new(),
             node,
             cache_sync: cache_sync.map(Arc::new),
             auth,
@@ -289,19 +290,16 @@ impl App {
         })))
     }
 
-    /// The service with the newest settings. A request whose body came slowly asks it: what was withdrawn meanwhile must not count.
+    /// The service with the newest settings: what was withdrawn while a body came slowly must not count.
     pub(crate) fn newest(&self) -> Self {
-        let mut newest = self;
-        while let Some(successor) = newest.successor.get() {
-            newest = successor;
-        }
-        newest.clone()
+        self.successors.get().map_or_else(|| self.clone(), |newest| newest.borrow().clone())
     }
 
-    /// Records that another service has replaced this one.
-    pub(crate) fn replaced_by(&self, successor: &Self) {
+    /// Follows the reloads from now on, since another service is about to replace this one. It must not keep its successors alive:
+    /// a slow request keeps this one.
+    pub(crate) fn follow(&self, newest: watch::Receiver<Self>) {
         // There is one reload at a time, and only the running service is replaced.
-        let _ = self.successor.set(successor.clone());
+        let _ = self.successors.set(newest);
     }
 
     /// Requires the encryption key that the data was written with: records of another key cannot be verified, so in production

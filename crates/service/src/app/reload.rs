@@ -50,7 +50,7 @@ impl App {
             socket_limiter: maximum_sockets(&settings, &self.socket_limiter),
             body_limiter: maximum_blocks(&settings, &self.body_limiter),
             draining: self.draining.clone(),
-            successor: OnceLock::new(),
+            successors: OnceLock::new(),
             node: self.node,
             cache_sync: self.cache_sync.clone(),
             settings,
@@ -122,4 +122,33 @@ pub(super) fn maximum_held_refusals(Settings { server, .. }: &Settings, counted:
 /// Half of all connections, for the same reason as the streams.
 pub(super) fn maximum_sockets(Settings { server, sockets, .. }: &Settings, counted: &ClientLimiter) -> ClientLimiter {
     counted.with_maximums(server.max_connections / 2, sockets.max_per_address)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use tokio::sync::watch;
+
+    use super::*;
+    use crate::config::{Override, Sources, load};
+
+    #[tokio::test]
+    async fn a_slow_request_keeps_only_the_service_that_it_began_with() {
+        let directory = tempfile::tempdir().unwrap();
+        let overrides = [("data", directory.path().display().to_string()), ("development.enabled", "true".into())];
+        let overrides = overrides.map(|(key, value)| Override { key, value, flag: "a test" }).into();
+        let nothing = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
+        let settings = load(&Sources { file: None, environment: Vec::new(), overrides, read: &nothing }).unwrap();
+        let slow = App::open(settings.clone()).await.unwrap();
+        let newest = watch::Sender::new(slow.clone());
+        let mut replaced = Vec::new();
+        for _ in 0..3 {
+            let running = newest.borrow().clone();
+            running.follow(newest.subscribe());
+            newest.send_replace(running.reloaded(settings.clone()).unwrap());
+            replaced.push(Arc::downgrade(&running.0));
+        }
+        assert!(Arc::ptr_eq(&slow.newest().0, &newest.borrow().0));
+        assert_eq!(replaced.iter().map(|app| app.upgrade().is_some()).collect::<Vec<_>>(), [true, false, false]);
+    }
 }

@@ -85,9 +85,7 @@ impl Route {
         access: RequiredAccess,
         handler: H,
     ) -> Self {
-        let handler = Box::new(move |request, context| -> BoxFuture<'static, Response> {
-            Box::pin(handler.clone().call(request, context))
-        });
+        let handler = Box::new(move |request, context| handler.clone().answer(request, context));
         Self {
             method,
             path,

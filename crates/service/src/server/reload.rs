@@ -164,7 +164,7 @@ impl ReloaderState {
         app.add_changed_files(&running, &mut diff);
         (source.set_log_level)(settings.log.level);
         let tls_ended = running.tls.is_some() && app.tls.is_none();
-        running.replaced_by(&app);
+        running.follow(self.newest.subscribe());
         self.newest.send_replace(app);
         if tls_ended {
             running.clear_certificate_gauge();

@@ -107,7 +107,6 @@ pub(crate) async fn login(
     OptionalSession(shown): OptionalSession,
     ClaimedBody(ClaimedCodes(code_claim), AgentLoginBody { employee_id, credentials }): ClaimedBody<AgentLoginBody>,
 ) -> Result<(SetCookie, Reply<AgentEntered>), ApiError> {
-    let app = app.newest();
     let (employee, browser) = (app.auth.resolve_key(None, &employee_id), cookies.digest::<KnownBrowser>());
     trace.set_employee(&employee);
     let (entry, redirect_uri) = (code_entry(&app), redirect::callback_url(&app));

@@ -27,7 +27,6 @@ pub(crate) async fn bind(
     browser: SigningInBrowser,
     JsonBody(input): JsonBody<BindBody>,
 ) -> Result<(SetCookie, Reply<LoginResult>), ApiError> {
-    let app = app.newest();
     let employee = app.auth.resolve_key(input.corp_id.as_ref(), &input.employee_id);
     trace.set_employee(&employee);
     let kept = cookies.get::<BindProof>();

@@ -70,8 +70,9 @@ pub(crate) async fn claim_body(route: &Route, request: Request, context: &Reques
     let fields = serde_json::from_slice::<Fields>(&body).unwrap_or_default();
     let codes = ends_of(fields.texts("code").map(str::to_owned));
     if !codes.is_empty() {
-        let bearer = bearer(&context.app, context.peer, &parts.headers, None, Some([parts.uri.path(), ""]));
-        parts.extensions.insert(claim(&context.app, &bearer, &codes).await);
+        let app = context.app.newest();
+        let bearer = bearer(&app, context.peer, &parts.headers, None, Some([parts.uri.path(), ""]));
+        parts.extensions.insert(claim(&app, &bearer, &codes).await);
     }
     Ok(Request::from_parts(parts, Body::from(body)))
 }

@@ -74,7 +74,6 @@ pub(crate) async fn continue_request(
     visitor: ClientInfo,
     SessionIfSent(holder, JsonBody(input)): SessionIfSent<JsonBody<RequestBody>>,
 ) -> Result<(SetCookie, Reply<Proceed>), ApiError> {
-    let app = app.newest();
     let continued = app.auth.continue_authorization(&input.request, holder.as_ref(), &caller, &visitor).await?;
     let cookie = SetCookie::single_sign_on(&app, &continued.sso);
     Ok((cookie, Reply(Proceed::to(continued.redirect_to))))

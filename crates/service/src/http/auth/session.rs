@@ -113,7 +113,7 @@ pub(crate) async fn switch_role(
     language: Language,
     JsonBody(input): JsonBody<SwitchRoleBody>,
 ) -> Result<Reply<SessionChanged>, ApiError> {
-    let session = app.newest().auth.switch_role(&holder, &input.role, &visitor).await?;
+    let session = app.auth.switch_role(&holder, &input.role, &visitor).await?;
     let message = language.of(["role switched", "角色已切换"]);
     Ok(Reply(SessionChanged { success: true, current_role: Some(RoleName(session.current_role)), message }))
 }

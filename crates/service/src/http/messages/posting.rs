@@ -42,7 +42,7 @@ impl FromRequest<RequestContext> for PostedMessages {
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let text = json_text(MAX_BODY_BYTES, request, context).await?;
         let given: RawObject = serde_json::from_str(&text).map_err(|_| BadRequest::NotJson)?;
-        let mut reader = MessageReader { app: &context.app, problems: FieldErrors::new() };
+        let mut reader = MessageReader { app: &context.app.newest(), problems: FieldErrors::new() };
         let messages = reader.all(&given);
         if !reader.problems.is_empty() {
             return Err(BadRequest::Fields(reader.problems).into());

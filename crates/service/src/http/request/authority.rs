@@ -150,7 +150,7 @@ impl<S: ScopeRequirement, T: FromRequest<RequestContext, Rejection = ApiError> +
         let key = bearer_token(request.headers())?.to_owned();
         context.app.auth.authenticate_service(&key, S::SCOPE).await?;
         let rest = T::from_request(request, context).await?;
-        context.app.auth.authenticate_service(&key, S::SCOPE).await?;
+        context.app.newest().auth.authenticate_service(&key, S::SCOPE).await?;
         Ok(Self(PhantomData, rest))
     }
 }

@@ -66,7 +66,7 @@ impl<T: ChangeInput + Send> FromRequest<RequestContext> for HighRisk<T> {
         // Only the input is read by code that is compiled for each input.
         let (request, admin, confirmation) = check_confirmation(request, context).await?;
         let input = T::read(request, &admin, context).await?;
-        confirmation.consume(&admin, context).await?;
+        confirmation.consume(&admin, &context.app.newest()).await?;
         Ok(Self(admin, input))
     }
 }
@@ -108,9 +108,13 @@ enum UnusedConfirmation {
 }
 
 impl UnusedConfirmation {
-    async fn consume(self, admin: &Admin, context: &RequestContext) -> Result<(), ApiError> {
-        let (auth, Admin { caller, visitor }) = (&context.app.auth, admin);
+    /// Uses it up, if the settings still accept its kind: they may have changed while the body came.
+    async fn consume(self, admin: &Admin, app: &App) -> Result<(), ApiError> {
+        let (auth, Admin { caller, visitor }) = (&app.auth, admin);
+        let accepted = &auth.policy.questions;
         match self {
+            Self::Code(_) if !accepted.accepts_otp => return Err(Refusal::ApprovalNeeded.into()),
+            Self::Approval { .. } if !accepted.accepts_phone => return Err(Refusal::OtpNeeded.into()),
             Self::Code(code) => auth.consume_fresh_code(caller, code, visitor).await?,
             Self::Approval { id, operation, described } => {
                 auth.use_approval(caller, &id, (operation, &described), visitor).await?;
@@ -181,7 +185,7 @@ impl<T: CheckedInput> ChangeInput for InBody<T> {
 
     async fn read(request: Request, admin: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
         let JsonBody(fields) = JsonBody::from_request(request, context).await?;
-        Ok(Self(T::check(fields, admin, &context.app).await?))
+        Ok(Self(T::check(fields, admin, &context.app.newest()).await?))
     }
 }
 
@@ -217,7 +221,7 @@ impl<P: CheckedInput + Send, B: CheckedInput + Send> ChangeInput for PathAndChec
     async fn read(request: Request, admin: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
         let target = P::check(path_fields(context)?, admin, &context.app).await?;
         let JsonBody(fields) = JsonBody::from_request(request, context).await?;
-        Ok(Self(target, B::check(fields, admin, &context.app).await?))
+        Ok(Self(target, B::check(fields, admin, &context.app.newest()).await?))
     }
 }
 

@@ -27,6 +27,13 @@ pub(crate) struct RequestContext {
     pub(crate) high_risk: fn(&str, &str) -> Option<HighRiskOperation>,
 }
 
+impl RequestContext {
+    /// The same with the newest settings, for what is decided after a body has arrived.
+    pub(crate) fn newest(&self) -> Self {
+        Self { app: self.app.newest(), ..self.clone() }
+    }
+}
+
 /// An operation of high risk, as the route table has it.
 #[derive(Debug)]
 pub(crate) struct HighRiskOperation {

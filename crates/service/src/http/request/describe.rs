@@ -16,6 +16,9 @@ pub(crate) trait DescribeInput {
 
     /// Adds that part to the specification; nothing where the API description leaves it out.
     fn describe_input(_: &mut InputSpec) {}
+
+    /// Replaces what a reload has replaced since it was read.
+    fn renew(&mut self) {}
 }
 
 /// The input of a handler.
@@ -70,8 +73,18 @@ impl InputSpec {
     }
 }
 
-impl DescribeInput for App {}
-impl DescribeInput for State<RequestContext> {}
+impl DescribeInput for App {
+    fn renew(&mut self) {
+        *self = self.newest();
+    }
+}
+
+impl DescribeInput for State<RequestContext> {
+    fn renew(&mut self) {
+        self.0.app = self.0.app.newest();
+    }
+}
+
 impl DescribeInput for HeaderMap {}
 impl DescribeInput for Uri {}
 impl DescribeInput for Option<Extension<ReserveConnection>> {}

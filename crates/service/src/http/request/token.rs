@@ -91,7 +91,7 @@ impl<T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<Re
         let (mut parts, body) = request.into_parts();
         let rest = T::from_request(Request::from_parts(parts.clone(), body), context).await?;
         let holder = if parts.headers.contains_key(AUTHORIZATION) {
-            Some(TokenHolder::from_request_parts(&mut parts, context).await?)
+            Some(TokenHolder::from_request_parts(&mut parts, &context.newest()).await?)
         } else {
             None
         };
