@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::harness::{ClusterStore, Fault, FaultProxy, Fired, Servers, TestApp, Trigger, development};
+use crate::questions::{Asked, CREATE_KEY, Subject, open};
 
 /// A service that reaches Redis through a proxy.
 struct Scene {
@@ -157,5 +158,36 @@ async fn a_scan_without_an_answer_succeeds() {
             client.decide("confirm", &confirm).await.data();
             assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "confirmed", "{fault:?}");
         }
+    }
+}
+
+/// An approval that Redis has, although nobody was told. The log says that it has no effect only if it was taken back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approval_without_an_answer_is_logged_as_what_is_known_of_it() {
+    let scene = Scene::start().await;
+    let mut client = scene.app.client().await;
+    // The first two changes are the attempts to keep the answer, and the next two to take it back.
+    for (faults, status, said) in [
+        (&[Fault::CloseAfter; 2][..], "expired", " and has no effect"),
+        (
+            &[Fault::CloseAfter, Fault::CloseAfter, Fault::CloseBefore, Fault::CloseBefore],
+            "approved",
+            "; it may have had an effect",
+        ),
+    ] {
+        scene.place.forget_records("question");
+        let token = client.sign_in("admin01").await;
+        let asked = Asked::of(&CREATE_KEY.ask(&mut client, &token).await);
+        let secret = open(&mut client, "admin01").await;
+        let key = scene.place.store_records("question").remove(0).0;
+        let change = || Trigger::Request(format!("\r\n1\r\n${}\r\n{key}\r\n", key.len()).leak().as_bytes());
+        let fired: Vec<_> = faults.iter().map(|fault| scene.proxy.once(*fault, change())).collect();
+        Subject::Approval.pick(&mut client, &secret, asked.number).await.refused(503, 1005);
+        assert!(fired.iter().all(|fired| fired.count() == 1), "{faults:?}");
+        assert_eq!(Subject::Approval.status(&mut client, &token, &asked.id).await, status);
+        let rows = scene
+            .app
+            .query("SELECT detail FROM login_log WHERE event = 'approval_refused' ORDER BY rowid DESC LIMIT 1");
+        assert_eq!(rows, [format!("the answer before this row could not be kept{said}")]);
     }
 }

@@ -85,7 +85,9 @@ impl Auth {
         let recorded = self.run_once(SingleUse::Answer, &id, self.record_answer(&id, &decided, &row)).await?;
         recorded.ok_or(Refusal::QuestionOver)?;
         if let Err(error) = self.settle(&id, &decided, step).await {
-            self.undo_answer(&id, &decided, &row, row.at).await?;
+            // After a failure, the question may have got its answer all the same.
+            let may_count = !matches!(error, Error::Refused(_));
+            self.undo_answer(&id, &decided, &row, row.at, may_count).await?;
             return Err(error);
         }
         let outcome = match decided.stage {
@@ -119,25 +121,28 @@ impl Auth {
         Ok(())
     }
 
-    /// Ends a question whose answer could not be kept. One that was accepted has no effect, and the log says so once the row of the
-    /// answer is in it, if it was written at all: that is known when it is due.
+    /// Ends a question whose answer could not be kept. One that was accepted has no effect then, and the log says so once the row of
+    /// the answer is in it, if it was written at all: that is known when it is due. If an answer that `may_count` cannot be taken back
+    /// for certain, the log does not claim it.
     async fn undo_answer(
         &self,
         id: &Digest,
         decided: &PhoneQuestion,
         row: &LogEntry,
         due: Timestamp,
+        may_count: bool,
     ) -> Result<(), Error> {
         let (at, kind) = (self.clock.now(), QuestionKind::of(decided));
-        drop(self.shared.questions.take(id, at).await);
+        let mut is_undone = self.shared.questions.take(id, at).await.is_ok();
         if decided.stage != QuestionStage::Accepted {
             return Ok(());
         }
         if kind == QuestionKind::Caller {
-            drop(self.withdraw_verification(&decided.asked).await);
+            is_undone &= self.withdraw_verification(&decided.asked).await.is_ok();
         }
         let plain = self.plain_entry(kind.refused_event(), &decided.asked, at, &row.visitor)?;
-        let detail = "the answer before this row could not be kept and has no effect".to_owned();
+        let effect = if may_count && !is_undone { "; it may have had an effect" } else { " and has no effect" };
+        let detail = format!("the answer before this row could not be kept{effect}");
         let correction = LogEntry { actor: row.actor.clone(), detail, ..plain };
         self.unsettled_answers.add(UnsettledAnswer { answer: row.id.clone(), correction, due });
         self.log_unsettled_answers().await;
@@ -275,7 +280,7 @@ impl Auth {
         if let Err(error) = self.store.record_answer(row.clone(), notices).await {
             if error.is_outcome_unknown() {
                 // No phone can answer any more, so the asker must not wait for it.
-                self.undo_answer(id, decided, row, row.at + COMMIT_PERIOD).await?;
+                self.undo_answer(id, decided, row, row.at + COMMIT_PERIOD, false).await?;
             }
             return Err(error.into());
         }

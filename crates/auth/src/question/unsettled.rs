@@ -23,7 +23,7 @@ const MAX_ANSWERS: usize = 1_000;
 pub(super) struct UnsettledAnswer {
     /// The id of the row of the answer.
     pub(super) answer: String,
-    /// The row that says that the answer has no effect.
+    /// The row that says that the answer has no effect, or that this is not known.
     pub(super) correction: LogEntry,
     /// When the row of the answer is in the log, if it was written at all.
     pub(super) due: Timestamp,
