@@ -294,6 +294,31 @@ async fn the_story_of_every_kind_of_refusal_is_told() {
     assert_eq!(run(&["explain", "ref", "zhangsan"]).status.code(), Some(2));
 }
 
+/// A code that came when the budget for codes of others was used up.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_story_says_when_the_limit_of_codes_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut serve = binary();
+    serve.args(["serve", "--dev", "--listen", "127.0.0.1:0"]).current_dir(directory.path());
+    with_settings(&mut serve, [("limits.enabled", "true"), ("limits.foreign_codes", "1/min")]);
+    let process = Process::spawn(serve);
+    let mut client = Client::connect(&process.address).await;
+    let mut shown = Vec::new();
+    for number in 0..2 {
+        let path = format!("http://x/api/auth/oauth2/callback?code=made-up-{number}&state=auth_login");
+        shown.push(fragment(location(&client.get(&target(&path), &[]).await), "ref"));
+    }
+    let limited = Refused {
+        reference: shown.remove(1),
+        reason: "codes_limited",
+        code: 1006,
+        employee: None,
+        says: [&["limits.foreign_codes", "not asked"], &["limits.foreign_codes", "未向", "查询"]],
+    };
+    check(Operator::In(directory.path()), &limited);
+    process.kill();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_story_is_told_on_the_pair() {
     let place = Servers::shared().cluster_store();
