@@ -42,7 +42,7 @@ use crate::app::reload::{look, maximum_held_refusals, maximum_sockets, maximum_s
 use crate::app::reload_status::ReloadStatus;
 use crate::app::reply_backend::ReplyBackend;
 use crate::app::sync_runs::SyncRuns;
-use crate::body_memory::maximum_blocks;
+use crate::body_memory::all_blocks;
 use crate::client_limiter::ClientLimiter;
 use crate::config::Settings;
 use crate::failure_log::FailureLog;
@@ -280,7 +280,7 @@ impl App {
             event_stream_limiter: maximum_streams(&settings, &ClientLimiter::default()),
             held_refusal_limiter: maximum_held_refusals(&settings, &ClientLimiter::default()),
             socket_limiter: maximum_sockets(&settings, &ClientLimiter::default()),
-            body_limiter: maximum_blocks(&settings, &ClientLimiter::default()),
+            body_limiter: all_blocks(),
             draining: Draining::new(),
             successors: OnceLock::new(),
             node,

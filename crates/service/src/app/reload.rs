@@ -10,7 +10,6 @@ use super::policy::policy;
 use super::reply_backend::ReplyBackend;
 use super::token_cache::SharedTokenCache;
 use super::{App, AppInner, StartError, metrics, platform};
-use crate::body_memory::maximum_blocks;
 use crate::client_limiter::ClientLimiter;
 use crate::config::{Settings, SettingsDiff};
 use crate::server_tls::ServerTls;
@@ -48,7 +47,7 @@ impl App {
             event_stream_limiter: maximum_streams(&settings, &self.event_stream_limiter),
             held_refusal_limiter: maximum_held_refusals(&settings, &self.held_refusal_limiter),
             socket_limiter: maximum_sockets(&settings, &self.socket_limiter),
-            body_limiter: maximum_blocks(&settings, &self.body_limiter),
+            body_limiter: self.body_limiter.clone(),
             draining: self.draining.clone(),
             successors: OnceLock::new(),
             node: self.node,

@@ -54,8 +54,9 @@ pub struct Server {
     /// How long a client may take to send the body of a request.
     #[setting(default = "15s", min = "100ms", max = "1h")]
     pub body_timeout: Duration,
-    /// The maximum size of a request's body.
-    #[setting(default = "64KiB", min = "1KiB", max = "64MiB")]
+    /// The maximum size of a request's body. All bodies that are still arriving have 64 MiB together, and those of one network
+    /// (an IPv4 /24 or IPv6 /48) 8 MiB.
+    #[setting(default = "64KiB", min = "1KiB", max = "4MiB")]
     pub max_body: Size,
     /// After SIGTERM, how long readiness is false before connections are refused, so that load balancers can stop sending
     /// requests first.

@@ -20,7 +20,7 @@ const ADDRESS: &str = r#"an IP address and port such as "127.0.0.1:8080""#;
 const NETWORKS: &str = "networks such as \"10.0.0.0/8\" or \"2001:db8::7\" \
                         (a list in the file, separated by commas in the environment)";
 const LIFETIME: &str = r#"a duration from 1m to 30d such as "30m" or "1m30s""#;
-const BODY: &str = r#"a size from 1KiB to 64MiB such as "64KiB" or 65536 (bytes)"#;
+const BODY: &str = r#"a size from 1KiB to 4MiB such as "64KiB" or 65536 (bytes)"#;
 const CACHE: &str = "a whole number from 1000 to 100000000";
 const CORP_ID: &str = r#"1 to 64 letters, digits, "_" or "-", such as "ww0123456789abcdef""#;
 const AGENT_ID: &str = r#"the application's AgentId, a number such as "1000002""#;

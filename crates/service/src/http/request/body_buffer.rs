@@ -1,9 +1,10 @@
 //! What has arrived of a body, within the memory for bodies in progress.
 
 use bytes::Bytes;
+use deskpass_core::nearby_network;
 use hyper::http::request::Parts;
 
-use crate::body_memory::{FREE_BYTES, blocks_of};
+use crate::body_memory::{blocks_of, free_bytes};
 use crate::client_limiter::ClientSlot;
 use crate::http::error::ApiError;
 use crate::http::request::{RequestContext, client_ip};
@@ -40,17 +41,19 @@ impl<'a> BodyBuffer<'a> {
         Ok(())
     }
 
-    /// Makes room for this many bytes: beyond the free ones, at once for the declared size, or for twice as many as before.
+    /// Makes room for this many bytes: for the next power of two, but for no more than are declared, and for no more than are free
+    /// as long as they suffice.
     fn reserve(&mut self, needed: usize) -> Result<(), ApiError> {
         if needed <= self.bytes.capacity() {
             return Ok(());
         }
-        let wanted = self.declared.unwrap_or_else(|| needed.next_power_of_two().min(self.limit)).max(needed);
-        let capacity = if needed <= FREE_BYTES { wanted.min(FREE_BYTES) } else { wanted };
-        let more = blocks_of(capacity).saturating_sub(blocks_of(self.bytes.capacity()));
+        let free = free_bytes(self.parts);
+        let wanted = needed.next_power_of_two().min(self.declared.unwrap_or(self.limit)).max(needed);
+        let capacity = if needed <= free { wanted.min(free) } else { wanted };
+        let more = blocks_of(capacity, free).saturating_sub(blocks_of(self.bytes.capacity(), free));
         if more > 0 {
-            let client = client_ip(self.parts, self.context);
-            let slot = self.context.app.body_limiter.acquire_many(client, more);
+            let network = nearby_network(client_ip(self.parts, self.context));
+            let slot = self.context.app.body_limiter.acquire_many(network, more);
             self.slots.push(slot.ok_or(ApiError::TooManyBodies)?);
         }
         self.bytes.reserve_exact(capacity - self.bytes.len());
