@@ -57,6 +57,24 @@ on_every_store! {
     }
 }
 
+on_every_store! {
+    /// An office whose sign-outs are finished as fast as they begin.
+    async fn finished_requests_displace_none_that_waits() {
+        let app = TestApp::with(behind_a_proxy()).await;
+        let client = app.oidc_client(registration()).await;
+        let mut office = app.oidc_browser().await;
+        let sign_out = format!("client_id={}&post_logout_redirect_uri={}", client.id, encoded(SIGNED_OUT));
+        let waiting = from("192.0.2.9", &mut office, "POST", "/oidc/logout", &sign_out).await;
+        for _ in 0..=SHARE {
+            let begun = from("192.0.2.9", &mut office, "POST", "/oidc/logout", &sign_out).await;
+            let path = begun.strip_prefix(&issuer(&app)).unwrap().to_owned();
+            assert_eq!(from("192.0.2.9", &mut office, "GET", &path, "").await, SIGNED_OUT);
+        }
+        let path = waiting.strip_prefix(&issuer(&app)).unwrap().to_owned();
+        assert_eq!(from("192.0.2.9", &mut office, "GET", &path, "").await, SIGNED_OUT);
+    }
+}
+
 on_one_store! {
     /// The state of a logout comes back byte for byte, up to the length of that of an authorization request. A longer one is left out.
     async fn the_state_of_a_logout_is_bounded() {

@@ -44,7 +44,8 @@ impl Auth {
         let fresh = CodeClaim { browser, request, until: now + CLAIM_LIFETIME };
         // Twice, since a claim may expire in between.
         for _ in 0..2 {
-            if self.shared.code_claims.put_for(address, digest, fresh, now).await? {
+            let rate = self.policy.kept_requests.code_claims;
+            if self.shared.code_claims.put_for(address, rate, digest, fresh, now).await? {
                 return Ok(());
             }
             let known = self.shared.code_claims.update(&digest, now, |held| joined(held, bearer)).await?;

@@ -91,8 +91,8 @@ pub use people::{
     EventError, ROLE_LIFETIMES, RuleEffect, SyncOptions, SyncProgress, SyncReport, SyncStep, UpdatedPerson,
 };
 pub use policy::{
-    AgentPolicy, BindPolicy, FileClient, ForeignCodePolicy, OidcPolicy, PasswordPolicy, PeoplePolicy, Policy,
-    QuestionPolicy,
+    AgentPolicy, BindPolicy, FileClient, ForeignCodePolicy, KeptRequestPolicy, OidcPolicy, PasswordPolicy,
+    PeoplePolicy, Policy, QuestionPolicy,
 };
 pub use qr::{ConfirmationPrompt, IssuedTicket, Poller, TicketStatus};
 pub use question::{

@@ -58,7 +58,8 @@ impl Auth {
         }
         let cookie = Secret::generate(&self.entropy)?;
         let oauth_flow = OAuthFlow { destination, source, used: false, until };
-        self.shared.flows.put_for(address, cookie.digest(), oauth_flow, now).await?;
+        let rate = self.policy.kept_requests.begun;
+        self.shared.flows.put_for(address, rate, cookie.digest(), oauth_flow, now).await?;
         self.observer.step(FunnelStep::OauthStarted);
         Ok((cookie, FLOW_LIFETIME))
     }

@@ -42,6 +42,20 @@ pub struct Policy {
     pub people: PeoplePolicy,
     /// How many codes the platform is asked about whose sign-ins did not begin here.
     pub foreign_codes: ForeignCodePolicy,
+    /// The rates of the requests of which a record is kept.
+    pub kept_requests: KeptRequestPolicy,
+}
+
+/// The rates of requests of which a record is kept for a while; `None` for no limit. A network keeps as many records as they allow
+/// one address in that time.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptRequestPolicy {
+    /// Begun sign-ins, from one address.
+    pub begun: Option<Rate>,
+    /// Requests of OpenID Connect clients, from one address.
+    pub oidc: Option<Rate>,
+    /// New claims on the platform's codes, from one network: two for each later step of a sign-in from one address.
+    pub code_claims: Option<Rate>,
 }
 
 /// The rates of codes that arrive without a sign that the sign-in began here; `None` for no limit.

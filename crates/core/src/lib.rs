@@ -65,8 +65,8 @@ pub use message::{
     StreamId, StreamProgress,
 };
 pub use network::{
-    ClientAddress, InvalidNetwork, Networks, is_private, nearby_network, parse_network, rate_limit_address,
-    unlisted_proxy,
+    ClientAddress, InvalidNetwork, Networks, enclosing_networks, is_private, nearby_network, parse_network,
+    rate_limit_address, unlisted_proxy,
 };
 pub use number_match::{MatchNumber, NumberMatch};
 pub use password::{Password, Weakness, weakness};

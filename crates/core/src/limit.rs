@@ -71,6 +71,14 @@ impl Rate {
         self.step.saturating_mul(i64::from(self.count))
     }
 
+    /// The most requests that are admitted within so much time.
+    #[must_use]
+    pub fn most_within(self, time: Duration) -> usize {
+        let micros = i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+        let later = micros.checked_div(self.step).and_then(|steps| usize::try_from(steps).ok()).unwrap_or(usize::MAX);
+        later.saturating_add(usize::try_from(self.count).unwrap_or(usize::MAX))
+    }
+
     /// Admits a request and returns the new debt. If it is too early, the error is the remaining wait, in whole milliseconds.
     pub fn admit(self, debt: Debt, now: Timestamp) -> Result<Debt, Duration> {
         let now = now.millis().saturating_mul(MILLI);
@@ -105,6 +113,13 @@ mod tests {
             number += 1;
             number <= i64::from(rate.count()) + (now - earlier) * 1_000 / rate.step()
         })
+    }
+
+    #[test]
+    fn within_a_time_come_all_at_once_and_those_of_the_time() {
+        assert_eq!(rate(30, 60).most_within(Duration::from_secs(59)), 59);
+        assert_eq!(rate(30, 60).most_within(Duration::from_mins(10)), 330);
+        assert_eq!(rate(300, 60).most_within(Duration::from_mins(10)), 3_300);
     }
 
     #[test]

@@ -163,16 +163,25 @@ pub fn rate_limit_address(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The prefix length of the network around an address that people would call the same place.
-const NEARBY_PREFIX_V4: u8 = 24;
-const NEARBY_PREFIX_V6: u8 = 48;
+/// The prefix lengths of the networks around an address: of a provider or a large customer, of what people would call the same
+/// place, and of one client.
+const PREFIXES_V4: [u8; 3] = [16, 24, 32];
+const PREFIXES_V6: [u8; 3] = [32, 48, 64];
 
-/// The network around an address. It determines whether a sign-in comes from a known place.
+/// The networks around an address, the widest first. The second is [`nearby_network`], the last one a client in rate limits.
+#[must_use]
+pub fn enclosing_networks(address: IpAddr) -> [IpNet; 3] {
+    let address = address.to_canonical();
+    let prefixes = if address.is_ipv4() { PREFIXES_V4 } else { PREFIXES_V6 };
+    prefixes.map(|prefix| IpNet::new(address, prefix).unwrap_or_else(|_| IpNet::from(address)).trunc())
+}
+
+/// The network around an address (an IPv4 /24 or IPv6 /48). It determines whether a sign-in comes from a known place, and whose
+/// share of the memory a request uses.
 #[must_use]
 pub fn nearby_network(address: IpAddr) -> IpNet {
-    let address = address.to_canonical();
-    let prefix = if address.is_ipv4() { NEARBY_PREFIX_V4 } else { NEARBY_PREFIX_V6 };
-    IpNet::new(address, prefix).unwrap_or_else(|_| IpNet::from(address)).trunc()
+    let [_, nearby, _] = enclosing_networks(address);
+    nearby
 }
 
 /// Whether an address belongs to this machine or to a network that the internet does not route: loopback, link-local, the
@@ -280,6 +289,19 @@ mod tests {
         assert_eq!(counted("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
         assert_eq!(counted("2001:db8:1:2::9"), "2001:db8:1:2::");
         assert_eq!(counted("::ffff:1.2.3.4"), "1.2.3.4");
+    }
+
+    #[test]
+    fn networks_enclose_each_other_and_the_innermost_is_a_client() {
+        let around = |text: &str| enclosing_networks(text.parse().unwrap()).map(|network| network.to_string());
+        assert_eq!(around("192.0.2.7"), ["192.0.0.0/16", "192.0.2.0/24", "192.0.2.7/32"]);
+        assert_eq!(around("::ffff:192.0.2.7"), around("192.0.2.7"));
+        assert_eq!(around("2001:db8:1:2:3::4"), ["2001:db8::/32", "2001:db8:1::/48", "2001:db8:1:2::/64"]);
+        for text in ["192.0.2.7", "2001:db8:1:2:3::4"] {
+            let address = text.parse().unwrap();
+            let [_, nearby, client] = enclosing_networks(address);
+            assert_eq!((nearby, client.addr()), (nearby_network(address), rate_limit_address(address)));
+        }
     }
 
     #[test]

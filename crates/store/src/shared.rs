@@ -5,6 +5,7 @@ mod expiring;
 mod limits;
 mod memory_store;
 mod messages;
+mod network_tree;
 mod redis;
 
 use std::sync::Arc;

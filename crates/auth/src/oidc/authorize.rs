@@ -201,7 +201,7 @@ impl Auth {
         let now = self.clock.now();
         // The request of another browser stays where it is.
         let is_kept = self.shared.oidc_requests.read_with(&id, now, |pending| pending.browser.is_none()).await?;
-        let kept = if is_kept == Some(true) { self.shared.oidc_requests.take(&id, now).await? } else { None };
+        let kept = if is_kept == Some(true) { self.take_request(id, visitor).await? } else { None };
         let PendingAuthorization { request, requirement, until, .. } = kept.ok_or(Refusal::OidcRequestGone)?;
         let client = self.permitting_client(&request).await?;
         // Counted again from now on: a session that began while the request was kept is none that the client asked for.
@@ -308,8 +308,18 @@ impl Auth {
         visitor: &ClientInfo,
     ) -> Result<Secret<AuthorizationRequestId>, Error> {
         let (id, now) = (Secret::generate(&self.entropy)?, self.clock.now());
-        self.shared.oidc_requests.put_for(visitor.address.decided, id.digest(), pending, now).await?;
+        let (address, rate) = (visitor.address.decided, self.policy.kept_requests.oidc);
+        self.shared.oidc_requests.put_for(address, rate, id.digest(), pending, now).await?;
         Ok(id)
+    }
+
+    /// Takes a request that was kept, once.
+    pub(super) async fn take_request(
+        &self,
+        id: Digest,
+        visitor: &ClientInfo,
+    ) -> Result<Option<PendingAuthorization>, Error> {
+        Ok(self.shared.oidc_requests.take_for(visitor.address.decided, &id, self.clock.now()).await?)
     }
 
     fn error_step(

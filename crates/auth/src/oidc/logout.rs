@@ -96,7 +96,9 @@ impl Auth {
         let (id, now) = (request_id(request)?, self.clock.now());
         // A request that the user was asked about stays where it is.
         let is_kept = self.shared.oidc_logouts.read_with(&id, now, |pending| pending.session.is_none()).await?;
-        let kept = if is_kept == Some(true) { self.shared.oidc_logouts.take(&id, now).await? } else { None };
+        let address = visitor.address.decided;
+        let take = self.shared.oidc_logouts.take_for(address, &id, now);
+        let kept = if is_kept == Some(true) { take.await? } else { None };
         let PendingLogout { client_id, sid, redirect_to, .. } = kept.ok_or(Refusal::OidcRequestGone)?;
         self.answer_logout(CheckedLogout { client_id, sid, redirect_to }, sso, browser, visitor).await
     }
@@ -132,7 +134,8 @@ impl Auth {
         let (request, now) = (Secret::generate(&self.entropy)?, self.clock.now());
         let until = now + REQUEST_LIFETIME;
         let pending = PendingLogout { client_id, sid, session, browser, redirect_to, until };
-        self.shared.oidc_logouts.put_for(visitor.address.decided, request.digest(), pending, now).await?;
+        let (address, rate) = (visitor.address.decided, self.policy.kept_requests.oidc);
+        self.shared.oidc_logouts.put_for(address, rate, request.digest(), pending, now).await?;
         Ok(request)
     }
 
@@ -169,7 +172,8 @@ impl Auth {
             self.end_if_valid(own, visitor).await?;
         }
         // Taken last: if the session could not be ended, the user may try again.
-        Ok(self.shared.oidc_logouts.take(&id, now).await?.and_then(|pending| pending.redirect_to))
+        let taken = self.shared.oidc_logouts.take_for(visitor.address.decided, &id, now).await?;
+        Ok(taken.and_then(|pending| pending.redirect_to))
     }
 
     /// The holder of the session that a client means by its ID token, if the session is valid. What the client got may have ended.

@@ -118,7 +118,7 @@ impl Auth {
         holder: &TokenHolder,
         visitor: &ClientInfo,
     ) -> Result<Continued, Error> {
-        let taken = self.shared.oidc_requests.take(&id, self.clock.now()).await?;
+        let taken = self.take_request(id, visitor).await?;
         let pending = taken.ok_or(Refusal::OidcRequestGone)?;
         let issued = self.issue_code_and_cookie(&pending, holder, visitor).await;
         if issued.is_err() {
@@ -148,7 +148,7 @@ impl Auth {
         visitor: &ClientInfo,
     ) -> Result<String, Error> {
         let (id, ..) = self.pending_authorization(request, caller).await?;
-        let taken = self.shared.oidc_requests.take(&id, self.clock.now()).await?;
+        let taken = self.take_request(id, visitor).await?;
         let pending = taken.ok_or(Refusal::OidcRequestGone)?;
         let known = match holder {
             Some(holder) => Some(holder.clone()),

@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use deskpass_auth::{
-    AgentPolicy, BindPolicy, FileClient, ForeignCodePolicy, OidcPolicy, PasswordPolicy, PeoplePolicy, Policy,
-    QuestionPolicy,
+    AgentPolicy, BindPolicy, FileClient, ForeignCodePolicy, KeptRequestPolicy, OidcPolicy, PasswordPolicy,
+    PeoplePolicy, Policy, QuestionPolicy,
 };
 use deskpass_core::{CorpId, InvalidId, Rate, Role};
 
@@ -52,6 +52,7 @@ pub(super) fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
         },
         questions: question_policy(settings),
         foreign_codes: foreign_codes(&settings.limits),
+        kept_requests: kept_requests(&settings.limits),
     })
 }
 
@@ -59,6 +60,18 @@ pub(super) fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
 fn foreign_codes(limits: &Limits) -> ForeignCodePolicy {
     let counted = |rate: Option<Rate>| rate.filter(|_| limits.enabled);
     ForeignCodePolicy { per_address: counted(limits.foreign_codes), in_total: counted(limits.foreign_codes_total) }
+}
+
+/// How many requests of which a record is kept the limits allow.
+fn kept_requests(limits: &Limits) -> KeptRequestPolicy {
+    let counted = |rate: Option<Rate>| rate.filter(|_| limits.enabled);
+    // An office may have two addresses in a network, and a code may come with a page before it comes with the callback.
+    let doubled = |rate: Rate| Rate::new(rate.count().saturating_mul(2), rate.per()).unwrap_or(rate);
+    KeptRequestPolicy {
+        begun: counted(limits.oauth_url),
+        oidc: counted(limits.oidc),
+        code_claims: counted(limits.sign_in).map(doubled),
+    }
 }
 
 /// What the settings decide about OpenID Connect.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use deskpass_core::{Digest, Timestamp};
+use deskpass_core::{Digest, Rate, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -54,12 +54,20 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
         }
     }
 
-    /// Inserts a record like [`Self::put`], for whoever sent a request from this address. Its network (an IPv4 /24 or IPv6 /48)
-    /// holds a share of the store at most and loses its own oldest record, so that no other loses one.
-    pub async fn put_for(&self, address: IpAddr, digest: Digest, value: T, now: Timestamp) -> Result<bool> {
+    /// Inserts a record like [`Self::put`], for whoever sent a request from this address, at this rate at most. Its network (an
+    /// IPv4 /24 or IPv6 /48) holds a share of the store and loses its own oldest record, so that no other loses one. The share is
+    /// as large as the rate requires.
+    pub async fn put_for(
+        &self,
+        address: IpAddr,
+        rate: Option<Rate>,
+        digest: Digest,
+        value: T,
+        now: Timestamp,
+    ) -> Result<bool> {
         match &self.0 {
-            Backend::Memory(records) => Ok(records.put_for(address, digest, value, now)),
-            Backend::Redis(records) => Box::pin(records.put_for(address, &digest, value, now)).await,
+            Backend::Memory(records) => Ok(records.put_for((address, rate), digest, value, now)),
+            Backend::Redis(records) => Box::pin(records.put_for((address, rate), &digest, value, now)).await,
         }
     }
 
@@ -76,6 +84,15 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.take(digest, now)),
             Backend::Redis(records) => Box::pin(records.take(digest, now)).await,
+        }
+    }
+
+    /// Removes a record like [`Self::take`]. If it was put for the network of this address, it no longer counts there. In Redis, one
+    /// that was put for another network counts there until it would have expired.
+    pub async fn take_for(&self, address: IpAddr, digest: &Digest, now: Timestamp) -> Result<Option<T>> {
+        match &self.0 {
+            Backend::Memory(records) => Ok(records.take(digest, now)),
+            Backend::Redis(records) => Box::pin(records.take_for(address, digest, now)).await,
         }
     }
 

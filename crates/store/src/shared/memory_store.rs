@@ -4,21 +4,26 @@
 //! stays until its turn even if it was removed. The table for 50 000 sign-ins has 65 536 places: 3 MB, which it keeps
 //! after a flood; with the records inside, it took 42. An insertion checks at most sixteen records for eviction.
 //!
-//! A record that was put for an address also takes 32 bytes in the list of its network, which holds a share of the store at
-//! most. When the store is full, the network with most records loses its oldest one first.
+//! A record that was put for an address also has a place in the tree of networks. A network (an IPv4 /24 or IPv6 /48) holds a
+//! share of the store at most. When the store is full, the network with most records loses its oldest one first, and so does a
+//! wider network (an IPv4 /16 or IPv6 /32) that has more than any other.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use deskpass_core::{Digest, Timestamp, nearby_network};
-use ipnet::IpNet;
+use deskpass_core::{Digest, Rate, Timestamp, nearby_network};
 use tokio::sync::Notify;
 
 use super::expiring::{Expiring, RecordWatch};
+use super::network_tree::{NetworkTree, Place};
 
-/// The records for one network are at most one in this many of the store's capacity.
+/// The records for one network are at most one in this many of the store's capacity, unless the rate of its requests allows more.
 const NETWORK_SHARE: usize = 25;
+
+/// And never more than one in this many.
+const LARGEST_SHARE: usize = 2;
 
 /// A bounded store of records under one lock.
 pub(super) struct MemoryStore<T> {
@@ -32,14 +37,14 @@ struct Records<T> {
     by_digest: HashMap<Digest, Box<Record<T>>>,
     /// Oldest first, with the expiry that each record had at first. It may still contain records that were removed.
     by_age: VecDeque<(Digest, Timestamp)>,
-    /// The records that were put for an address, by its network, oldest first.
-    networks: HashMap<IpNet, VecDeque<Digest>>,
+    /// The records that were put for an address.
+    networks: NetworkTree,
 }
 
 struct Record<T> {
     value: T,
-    /// The network that it was put for.
-    network: Option<IpNet>,
+    /// Where it is among the records that were put for an address.
+    place: Option<Place>,
     /// The watchers of this record; usually none.
     watchers: Option<Arc<Notify>>,
 }
@@ -65,11 +70,17 @@ impl<T: Expiring> MemoryStore<T> {
     }
 
     /// Puts a record for an address, whose network loses its oldest one if it has more than its share.
-    pub(super) fn put_for(&self, address: IpAddr, digest: Digest, value: T, now: Timestamp) -> bool {
-        let network = nearby_network(address);
+    pub(super) fn put_for(
+        &self,
+        (address, rate): (IpAddr, Option<Rate>),
+        digest: Digest,
+        value: T,
+        now: Timestamp,
+    ) -> bool {
+        let share = network_share(self.capacity, rate, value.until().since(now));
         let mut records = self.lock();
-        let is_new = records.put(digest, value, Some(network), self.capacity, now);
-        records.keep_share(network, network_share(self.capacity));
+        let is_new = records.put(digest, value, Some(address), self.capacity, now);
+        records.keep_share(address, share);
         is_new
     }
 
@@ -112,7 +123,7 @@ impl<T: Expiring> Records<T> {
         self.by_digest.get_mut(digest).map(Box::as_mut).filter(|record| now < record.value.until())
     }
 
-    fn put(&mut self, digest: Digest, value: T, network: Option<IpNet>, capacity: usize, now: Timestamp) -> bool {
+    fn put(&mut self, digest: Digest, value: T, address: Option<IpAddr>, capacity: usize, now: Timestamp) -> bool {
         if self.live(&digest, now).is_some() {
             return false;
         }
@@ -120,10 +131,8 @@ impl<T: Expiring> Records<T> {
         self.remove(&digest);
         self.evict(capacity, now);
         self.by_age.push_back((digest, value.until()));
-        if let Some(network) = network {
-            self.networks.entry(network).or_default().push_back(digest);
-        }
-        self.by_digest.insert(digest, Box::new(Record { value, network, watchers: None }));
+        let place = address.map(|address| self.networks.insert(address, digest));
+        self.by_digest.insert(digest, Box::new(Record { value, place, watchers: None }));
         true
     }
 
@@ -131,23 +140,17 @@ impl<T: Expiring> Records<T> {
     fn remove(&mut self, digest: &Digest) -> Option<Box<Record<T>>> {
         let record = self.by_digest.remove(digest)?;
         record.notify();
-        if let Some(network) = record.network
-            && let Some(held) = self.networks.get_mut(&network)
-        {
-            // Most often, it is the first one.
-            if let Some(place) = held.iter().position(|other| other == digest) {
-                held.remove(place);
-            }
-            if held.is_empty() {
-                self.networks.remove(&network);
-            }
+        if let Some(place) = record.place {
+            self.networks.remove(place);
         }
         Some(record)
     }
 
-    fn keep_share(&mut self, network: IpNet, share: usize) {
-        let held = self.networks.get(&network).filter(|held| held.len() > share);
-        if let Some(oldest) = held.and_then(VecDeque::front).copied() {
+    fn keep_share(&mut self, address: IpAddr, share: usize) {
+        let network = nearby_network(address);
+        if self.networks.len_of(network) > share
+            && let Some(oldest) = self.networks.first_to_go(network)
+        {
             self.remove(&oldest);
         }
         self.forget_removed();
@@ -161,17 +164,12 @@ impl<T: Expiring> Records<T> {
         }
     }
 
-    /// The oldest record of the network with most of them. Without such records, or if no network has two, all are alike.
-    fn oldest_of_largest_network(&self) -> Option<Digest> {
-        let largest = self.networks.values().max_by_key(|held| held.len()).filter(|held| held.len() > 1);
-        largest.and_then(VecDeque::front).copied()
-    }
-
     /// Removes expired records, and the oldest ones above the capacity. Checks only a few records per call, so that no
     /// caller waits long; each insertion can remove more than one record.
     fn evict(&mut self, capacity: usize, now: Timestamp) {
+        // Without records for addresses, or if no network has two, all are alike.
         if self.by_digest.len() >= capacity
-            && let Some(oldest) = self.oldest_of_largest_network()
+            && let Some(oldest) = self.networks.first_of_heaviest()
         {
             self.remove(&oldest);
         }
@@ -197,15 +195,17 @@ impl<T: Expiring> Records<T> {
     }
 }
 
-/// How many records may be there for one network.
-pub(super) fn network_share(capacity: usize) -> usize {
-    (capacity / NETWORK_SHARE).max(1)
+/// How many records may be there for one network: as many as the rate at which one address may send requests allows in the
+/// lifetime of a record, so that an office that keeps to it loses none.
+pub(super) fn network_share(capacity: usize, rate: Option<Rate>, lifetime: Duration) -> usize {
+    let allowed = rate.map_or(0, |rate| rate.most_within(lifetime));
+    (capacity / NETWORK_SHARE).max(allowed).min(capacity / LARGEST_SHARE).max(1)
 }
 
 // Derived, it would require the same of the records.
 impl<T> Default for Records<T> {
     fn default() -> Self {
-        Self { by_digest: HashMap::new(), by_age: VecDeque::new(), networks: HashMap::new() }
+        Self { by_digest: HashMap::new(), by_age: VecDeque::new(), networks: NetworkTree::default() }
     }
 }
 
@@ -286,12 +286,12 @@ mod tests {
     fn a_network_holds_its_share_and_loses_its_own_oldest() {
         let store = MemoryStore::new(100);
         let [office, flood]: [IpAddr; 2] = ["192.0.2.7".parse().unwrap(), "2001:db8:1::".parse().unwrap()];
-        assert!(store.put_for(office, name(1_000_000), TestRecord(7, 1_000, true), at(0)));
+        assert!(store.put_for((office, None), name(1_000_000), TestRecord(7, 1_000, true), at(0)));
         for number in 0..5_000_u64 {
             let IpAddr::V6(base) = flood else { unreachable!("it is") };
             // Another /64 of the same /48 each time.
             let address = std::net::Ipv6Addr::from_bits(base.to_bits() | (u128::from(number) << 64));
-            assert!(store.put_for(address.into(), name(number), TestRecord(number, 1_000, true), at(0)));
+            assert!(store.put_for((address.into(), None), name(number), TestRecord(number, 1_000, true), at(0)));
         }
         assert_eq!(store.len(), 5, "the share of one network, and the office's record");
         assert_eq!(store.read_with(&name(1_000_000), at(0), |record| record.0), Some(7));
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(held.collect::<Vec<_>>(), [4_996, 4_997, 4_998, 4_999]);
         assert!(store.lock().by_age.len() < 100, "nothing is kept of removed records");
         assert_eq!(store.take(&name(4_996), at(0)), Some(TestRecord(4_996, 1_000, true)));
-        store.put_for(flood, name(6_000), TestRecord(6_000, 2_000, true), at(0));
+        store.put_for((flood, None), name(6_000), TestRecord(6_000, 2_000, true), at(0));
         assert_eq!(store.read_with(&name(4_997), at(0), |record| record.0), Some(4_997), "a place had become free");
         for number in 7_000..7_010 {
             store.put(name(number), TestRecord(number, 3_000, true), at(2_500));
@@ -311,12 +311,60 @@ mod tests {
     fn many_networks_evict_the_largest_first() {
         let store = MemoryStore::new(100);
         let network = |number: u64| IpAddr::from(std::net::Ipv6Addr::from_bits(u128::from(number) << 80));
-        store.put_for(network(1), name(1_000_000), TestRecord(7, 1_000, true), at(0));
+        store.put_for((network(1), None), name(1_000_000), TestRecord(7, 1_000, true), at(0));
         for number in 0..4_000 {
-            store.put_for(network(2 + number % 40), name(number), TestRecord(number, 1_000, true), at(0));
+            store.put_for((network(2 + number % 40), None), name(number), TestRecord(number, 1_000, true), at(0));
         }
         assert!(store.len() <= 100);
         assert_eq!(store.read_with(&name(1_000_000), at(0), |record| record.0), Some(7));
+    }
+
+    /// Whoever has an IPv6 /32 has 65 536 /48s, and sends each request from another one.
+    #[test]
+    fn a_wide_network_evicts_no_office_outside_of_it() {
+        let store = MemoryStore::new(1_000);
+        let offices: [IpAddr; 2] = ["192.0.2.7".parse().unwrap(), "2001:db8:1::7".parse().unwrap()];
+        for number in 0..30 {
+            for (office, address) in (0_u64..).zip(offices) {
+                let of_office = name(1_000_000 * (office + 1) + number);
+                assert!(store.put_for((address, None), of_office, TestRecord(number, 1_000, true), at(0)));
+            }
+        }
+        for number in 0..20_000_u64 {
+            let bits = (0x2a00_u128 << 112) | (u128::from(number) << 80);
+            let address = IpAddr::from(std::net::Ipv6Addr::from_bits(bits));
+            store.put_for((address, None), name(number), TestRecord(number, 1_000, true), at(0));
+        }
+        assert!(store.len() <= 1_000);
+        for number in (1_000_000..1_000_030).chain(2_000_000..2_000_030) {
+            assert!(store.read_with(&name(number), at(0), |_| ()).is_some(), "{number}");
+        }
+        assert!(store.read_with(&name(19_999), at(0), |_| ()).is_some(), "the newest one is there");
+    }
+
+    /// Neighbours in a /24 are several customers of one provider.
+    #[test]
+    fn within_a_network_the_heaviest_client_loses_its_oldest() {
+        let store = MemoryStore::new(100);
+        let [office, flood]: [IpAddr; 2] = ["192.0.2.7".parse().unwrap(), "192.0.2.66".parse().unwrap()];
+        store.put_for((office, None), name(1_000_000), TestRecord(7, 1_000, true), at(0));
+        for number in 0..100 {
+            store.put_for((flood, None), name(number), TestRecord(number, 1_000, true), at(0));
+        }
+        assert_eq!(store.len(), 4);
+        assert_eq!(store.read_with(&name(1_000_000), at(0), |record| record.0), Some(7));
+    }
+
+    #[test]
+    fn an_office_that_keeps_to_the_rate_loses_nothing() {
+        let lifetime = Duration::from_mins(10);
+        let rate = |count| Rate::new(count, Duration::from_mins(1));
+        for (rate, share) in
+            [(None, 1_000), (rate(60), 1_000), (rate(300), 3_300), (rate(1_000), 11_000), (rate(9_000), 12_500)]
+        {
+            assert_eq!(network_share(25_000, rate, lifetime), share);
+        }
+        assert_eq!(network_share(1, None, lifetime), 1);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use deskpass_core::{Digest, Timestamp, nearby_network};
+use deskpass_core::{Digest, Rate, Timestamp, nearby_network};
 use redis::cmd;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -36,7 +36,7 @@ const REPLACE_SCRIPT: &str = "local was = redis.call('GET', KEYS[1]) \
     redis.call('PUBLISH', ARGV[4], ARGV[5]) return 1";
 
 /// Adds a record to the list of its network, and returns the oldest one if there are more than the network's share. The list
-/// lasts as long as its records. It counts those that were taken since, too: they are the oldest soon.
+/// lasts as long as its records.
 const SHARE_SCRIPT: &str = "redis.call('RPUSH', KEYS[1], ARGV[1]) \
     if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end \
     if redis.call('LLEN', KEYS[1]) > tonumber(ARGV[2]) then return redis.call('LPOP', KEYS[1]) end \
@@ -114,13 +114,20 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
 
     /// Puts a record for an address, whose network loses its oldest one if it has more than its share. The record comes first:
     /// in the list of a network that did not put it, it would be deleted by that network.
-    pub(crate) async fn put_for(&self, address: IpAddr, digest: &Digest, value: T, now: Timestamp) -> Result<bool> {
+    pub(crate) async fn put_for(
+        &self,
+        (address, rate): (IpAddr, Option<Rate>),
+        digest: &Digest,
+        value: T,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let share = network_share(self.capacity, rate, value.until().since(now));
         let lifetime = lifetime(&value, now);
         if !self.put(digest, value, now).await? {
             return Ok(false);
         }
         let mut push = script(SHARE_SCRIPT, &self.network_key(address));
-        push.arg(digest.to_text()).arg(network_share(self.capacity)).arg(lifetime);
+        push.arg(digest.to_text()).arg(share).arg(lifetime);
         let call = self.server.connection.call().await?;
         if let Some(oldest) = call.ask::<Option<String>>(&push).await? {
             // A command of its own: in a cluster, the record may be on another server than the list.
@@ -157,6 +164,19 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
             }
         }
         Err(busy())
+    }
+
+    /// Takes a record, and removes it from the list of the network of this address. If that fails, it counts there until its turn.
+    pub(crate) async fn take_for(&self, address: IpAddr, digest: &Digest, now: Timestamp) -> Result<Option<T>> {
+        let taken = self.take(digest, now).await?;
+        if taken.is_some() {
+            let mut remove = cmd("LREM");
+            remove.arg(self.network_key(address)).arg(1).arg(digest.to_text());
+            if let Ok(call) = self.server.connection.call().await {
+                drop(call.ask::<()>(&remove).await);
+            }
+        }
+        Ok(taken)
     }
 
     pub(crate) async fn update<E>(
