@@ -109,6 +109,64 @@ on_every_store! {
     }
 }
 
+on_every_platform! {
+    both stores:
+    /// A cookie, or a state of ours, is no licence to have the platform asked about any number of codes.
+    async fn a_begun_sign_in_brings_few_codes() {
+        let budget = [("limits.foreign_codes", "1/min"), ("limits.foreign_codes_total", "10/min")];
+        let app = TestApp::with(development(&[&[("limits.enabled", "true")], &budget[..]].concat())).await;
+        let mut client = app.client().await;
+        let page = format!("http://{}/h5/", app.address);
+        let (link, cookies) = client.begin_oauth(&page).await;
+        let mut signs = vec![(state_of(&link), cookies)];
+        if Messenger::current().registers_addresses() && !Messenger::current().has_pkce() {
+            signs.push((state_of(&link_without_cookie(&mut client, &page).await), String::new()));
+        }
+        let limited = ("invalid_code".to_owned(), "1006".to_owned());
+        let mut calls = 0;
+        for (sign, (state, cookies)) in signs.into_iter().enumerate() {
+            // Three of the sign-in, and one of the budget of the others.
+            for number in 0..6 {
+                let query = format!("code=invented-{sign}-{number}&state={state}");
+                let headers = [("cookie", &*cookies)];
+                let landed = bring(&mut client, &query, &headers[..usize::from(!cookies.is_empty())]).await;
+                calls += u64::from(number < 4);
+                assert_eq!(refused(&landed) == limited, number >= 4, "{sign} {number}: {landed:?}");
+                assert_eq!(exchanges(&mut client).await, calls, "{sign} {number}");
+            }
+            app.clock.advance(Duration::from_mins(1));
+        }
+        // Others go on.
+        assert!(land(&mut client, &page, "user01").await.contains("/h5/#ticket="));
+    }
+}
+
+on_every_store! {
+    /// The sign-in of agents has no sign of its own: their clients obtain the codes.
+    async fn codes_of_agents_share_the_budget_of_the_others() {
+        let budget = [("limits.foreign_codes", "2/min"), ("limits.foreign_codes_total", "10/min")];
+        let more = [("limits.enabled", "true"), ("agents.password_fallback", "always")];
+        let app = TestApp::with(development(&[&more, &budget[..]].concat())).await;
+        let mut client = app.client().await;
+        let login = |code: &str| serde_json::json!({ "employee_id": "agent01", "code": code });
+        for number in 0..4 {
+            let answer = client.post("/api/agents/login", &[], &login(&format!("invented-{number}"))).await;
+            let (status, code) = if number < 2 { (403, 1003) } else { (429, 1006) };
+            answer.refused(status, code);
+            assert_eq!(exchanges(&mut client).await, u64::min(number + 1, 2));
+        }
+        // The password counts as if the platform had not identified the code.
+        let either = serde_json::json!({ "employee_id": "nobody", "code": "invented", "password": "wrong" });
+        client.post("/api/agents/login", &[], &either).await.refused(401, 1011);
+        // A browser that began here has codes of its own.
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/itagent/", app.address)).await;
+        let back = client.authorize(&link, "agent01").await;
+        let code = Url::parse(&back).unwrap().query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned();
+        let signed_in = client.post("/api/agents/login", &[("cookie", &cookies)], &login(&code)).await;
+        assert_eq!(signed_in.data()["current_role"], "agent");
+    }
+}
+
 /// While a node of version 0.2.0 is there, links are written as it reads them, and those that it wrote are accepted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn beside_an_older_node_sign_ins_go_on() {

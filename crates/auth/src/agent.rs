@@ -13,7 +13,7 @@ use crate::hash_queue::Priority;
 use crate::password_hasher::HashSlot;
 use crate::platform_user::PlatformUser;
 use crate::sign_in::{SignInProof, SignInRequest};
-use crate::{Auth, Error, FunnelStep, PasswordPolicy, Refusal, SignedIn, TokenHolder};
+use crate::{Auth, BegunSigns, Error, FunnelStep, PasswordPolicy, Refusal, SignedIn, TokenHolder};
 
 /// How long a partial session waits for the one-time password.
 pub(crate) const PARTIAL_SESSION_LIFETIME: Duration = Duration::from_mins(10);
@@ -31,6 +31,8 @@ pub struct AgentLogin {
     pub entry: EntryPoint,
     /// The address to which the platform sends browsers back.
     pub redirect_uri: String,
+    /// The cookie of the browser that started a flow at the platform.
+    pub flow: Option<Digest>,
     /// The cookie of a known browser.
     pub browser: Option<Digest>,
     /// The session of a token that the request also carries.
@@ -138,7 +140,7 @@ impl Auth {
             (Ok(signed_in), _) => Ok(AgentLoginOutcome::Full(signed_in)),
             // The session may have begun: one login does not begin two.
             (Err(error), _) if error.is_outcome_unknown() => Err(error),
-            (Err(Error::Internal(_) | Error::Refused(Refusal::InvalidCode)), Ok(())) => {
+            (Err(Error::Internal(_) | Error::Refused(Refusal::InvalidCode | Refusal::CodesLimited)), Ok(())) => {
                 Ok(AgentLoginOutcome::Partial(self.login_by_password(password, login).await?))
             }
             // The platform refused the user, or passwords are not accepted.
@@ -147,8 +149,10 @@ impl Auth {
     }
 
     async fn login_by_code(&self, code: &str, login: &AgentLogin) -> Result<SignedIn, Error> {
-        let AgentLogin { entry, redirect_uri, code_claim, .. } = login;
+        let AgentLogin { entry, redirect_uri, code_claim, flow, .. } = login;
         code_claim.clone()?;
+        let sign = self.begun_sign(&BegunSigns { flow: *flow, ..BegunSigns::default() }).await?;
+        self.admit_code(sign, login.visitor.address.decided).await?;
         let identity = self.exchange_code(CodeRedemption { code, entry: *entry, redirect_uri, verifier: None }).await?;
         let PlatformUser::Known(who) = self.resolve_user(&identity).await? else {
             return Err(Refusal::NotAMember.into());

@@ -73,7 +73,7 @@ pub use hash_queue::HashQueueState;
 pub use key_check::KeyVerdict;
 pub use link_opener::LinkOpener;
 pub use logged_references::LoggedReferences;
-pub use oauth::{CallbackOutcome, ConfirmationRequest, OAuthCallback, PROOF_LIFETIME, RedirectTarget};
+pub use oauth::{BegunSigns, CallbackOutcome, ConfirmationRequest, OAuthCallback, PROOF_LIFETIME, RedirectTarget};
 pub use observer::{
     AttemptedCredential, AuthEvent, AuthObserver, EventOutcome, FunnelStep, LeaverSource, LogoutOutcome, NoticeOutcome,
     PersonCheckOutcome, TokenGrant, TokenOutcome,

@@ -13,6 +13,7 @@ use deskpass_core::{
 };
 use deskpass_store::{OAuthFlow, PendingConfirmation};
 
+pub use self::begun_here::BegunSigns;
 pub use self::callback::OAuthCallback;
 pub use self::outcome::{CallbackOutcome, RedirectTarget};
 use crate::audit::Attempt;

@@ -1,40 +1,92 @@
 //! Whether this service sent the browser to the platform that brings a code from there. Another code costs the platform no call where
-//! the platform returns our state; elsewhere a bounded number of calls, which sign-ins that began here do not share.
+//! the platform returns our state; elsewhere a bounded number of calls, which sign-ins that began here do not share. A sign-in that
+//! began here brings one code, or a few; more count as others do.
 
-use deskpass_core::{Digest, rate_limit_address};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use deskpass_core::{Digest, ScanId, Secret, rate_limit_address};
 use deskpass_platform::RedirectRule;
 use deskpass_store::LimitSubject;
 
 use super::OAuthCallback;
 use crate::{Auth, Error, ForeignCodePolicy, Refusal};
 
+/// How many codes a sign-in that began here may bring, in the time that each of its signs lasts: a user may start again.
+const CODES_PER_SIGN_IN: u32 = 3;
+const SIGN_LIFETIME: Duration = Duration::from_mins(10);
+
+/// What a request carries to show that its sign-in began here.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BegunSigns {
+    /// The digest of the scan id of a phone.
+    pub scan_id: Option<Digest>,
+    /// The cookie of the browser that started the flow.
+    pub flow: Option<Digest>,
+    /// The digest of a `state` with a recent seal of the service: then it sent a browser to the platform, if not this one.
+    pub sealed_state: Option<Digest>,
+}
+
+impl BegunSigns {
+    /// The signs of a request, of which the scan id may be any text.
+    #[must_use]
+    pub fn new(scan_id: Option<&str>, flow: Option<Digest>, sealed_state: Option<Digest>) -> Self {
+        let scan_id = scan_id.and_then(|scan_id| Secret::<ScanId>::parse(scan_id).ok());
+        Self { scan_id: scan_id.map(|scan_id| scan_id.digest()), flow, sealed_state }
+    }
+}
+
 impl Auth {
     /// Requires a sign that the sign-in began here, or a place in the budget of the others.
     pub(super) async fn require_begun_here(&self, code: &Digest, callback: &OAuthCallback) -> Result<(), Error> {
-        // The scan id is checked before the platform is asked.
-        if callback.is_sealed || callback.scan_id.is_some() || self.has_flow(callback.flow).await? {
-            return Ok(());
-        }
         // The platform was asked about it, and is asked no more.
         if self.shared.codes.read_with(code, self.clock.now(), |_| ()).await?.is_some() {
             return Ok(());
         }
-        match self.platform.redirect_rule() {
+        let sign = self.begun_sign(&callback.signs()).await?;
+        match (sign, self.platform.redirect_rule()) {
+            // It is over, which is found out before the platform is asked.
+            (None, _) if callback.scan_id.is_some() => Ok(()),
             // The state that older nodes write says nothing about its origin.
-            RedirectRule::Exact if !self.shared.hears_older_nodes() => Err(Refusal::InvalidCode.into()),
-            RedirectRule::Exact | RedirectRule::Domain => Ok(self.count_foreign_code(callback).await?),
+            (None, RedirectRule::Exact) if !self.shared.hears_older_nodes() => Err(Refusal::InvalidCode.into()),
+            _ => Ok(self.admit_code(sign, callback.visitor.address.decided).await?),
         }
     }
 
-    async fn has_flow(&self, flow: Option<Digest>) -> Result<bool, Error> {
-        let Some(flow) = flow else { return Ok(false) };
-        Ok(self.shared.flows.read_with(&flow, self.clock.now(), |_| ()).await?.is_some())
+    /// The sign that the sign-in of a request began here, if it has one.
+    pub(crate) async fn begun_sign(&self, signs: &BegunSigns) -> Result<Option<Digest>, Error> {
+        let now = self.clock.now();
+        if let Some(scan_id) = signs.scan_id
+            && self.shared.scan_ids.read_with(&scan_id, now, |_| ()).await?.is_some()
+        {
+            return Ok(Some(scan_id));
+        }
+        if let Some(flow) = signs.flow
+            && self.shared.flows.read_with(&flow, now, |_| ()).await?.is_some()
+        {
+            return Ok(Some(flow));
+        }
+        Ok(signs.sealed_state)
+    }
+
+    /// Counts a code about which the platform will be asked: as one of few of its sign-in, or in the budget of the others.
+    pub(crate) async fn admit_code(&self, sign: Option<Digest>, address: IpAddr) -> Result<(), Refusal> {
+        match sign {
+            Some(sign) if self.is_one_of_few(b"codes of sign", sign).await => Ok(()),
+            _ => self.count_foreign_code(address).await,
+        }
+    }
+
+    /// Counts what a sign is used for; false if that is too much.
+    pub(crate) async fn is_one_of_few(&self, purpose: &[u8], sign: Digest) -> bool {
+        let key = Digest::of(&[purpose, sign.bytes()]);
+        !self.policy.limits_requests || self.limit(key, CODES_PER_SIGN_IN, SIGN_LIFETIME).await.is_ok()
     }
 
     /// Counts a call: first for its address, so that one address does not use up the budget of all.
-    async fn count_foreign_code(&self, callback: &OAuthCallback) -> Result<(), Refusal> {
+    async fn count_foreign_code(&self, address: IpAddr) -> Result<(), Refusal> {
         let ForeignCodePolicy { per_address, in_total } = self.policy.foreign_codes;
-        let address = rate_limit_address(callback.visitor.address.decided).to_string();
+        let address = rate_limit_address(address).to_string();
         let own = Digest::of(&[b"foreign_codes", address.as_bytes()]);
         let all = Digest::of(&[b"foreign_codes_total"]);
         for (key, rate) in [(own, per_address), (all, in_total)] {

@@ -6,6 +6,7 @@ use deskpass_core::{ClientInfo, Digest, EmployeeKey, LoginMethod, TicketedToken}
 use deskpass_platform::{CodeRedemption, EntryPoint, Identity};
 use deskpass_store::PlatformCode;
 
+use super::BegunSigns;
 use crate::audit::Attempt;
 use crate::code_exchange::{
     CodeExchange, SHARED_OUTCOME_TIMEOUT, await_outcome, claim_exchange, store_identity, store_outcome,
@@ -34,13 +35,17 @@ pub struct OAuthCallback {
     pub visitor: ClientInfo,
     /// Whether the request carries the `state` that the service sent; bound to this browser, where the platform returns all of it.
     pub is_from_own_link: bool,
-    /// Whether the state has a recent seal of the service: then it sent a browser to the platform, if not this one.
-    pub is_sealed: bool,
+    /// The digest of the state, if it has a recent seal of the service.
+    pub sealed_state: Option<Digest>,
     /// What opened the link, as far as the browser reports.
     pub opener: LinkOpener,
 }
 
 impl OAuthCallback {
+    pub(super) fn signs(&self) -> BegunSigns {
+        BegunSigns::new(self.scan_id.as_deref(), self.flow, self.sealed_state)
+    }
+
     fn redemption(&self) -> CodeRedemption<'_> {
         let Self { code, entry, redirect_uri, verifier, .. } = self;
         CodeRedemption { code, entry: *entry, redirect_uri, verifier: verifier.as_deref() }

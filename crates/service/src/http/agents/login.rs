@@ -1,7 +1,7 @@
 //! The sign-in of agents.
 
 use deskpass_auth::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
-use deskpass_core::{ClientInfo, EmployeeId, KnownBrowser, Password};
+use deskpass_core::{ClientInfo, EmployeeId, Flow, KnownBrowser, Password};
 use deskpass_platform::EntryPoint;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -110,7 +110,8 @@ pub(crate) async fn login(
     let (employee, browser) = (app.auth.resolve_key(None, &employee_id), cookies.digest::<KnownBrowser>());
     trace.set_employee(&employee);
     let (entry, redirect_uri) = (code_entry(&app), redirect::callback_url(&app));
-    let login = AgentLogin { employee, credentials, code_claim, entry, redirect_uri, browser, shown, visitor };
+    let flow = cookies.digest::<Flow>();
+    let login = AgentLogin { employee, credentials, code_claim, entry, redirect_uri, flow, browser, shown, visitor };
     app.auth.refuse_while_busy(&login)?;
     let inside = app.clone();
     let work = async move { inside.auth.agent_login(&login).await };

@@ -15,7 +15,7 @@ use crate::http::request::{DescribeInput, FromFields, InputSpec, RequestContext,
 use crate::http::response::redirect;
 
 /// The parameter that the service adds to a link in which the platform returns the address as it is.
-const SCAN_ID: &str = "sid";
+pub(super) const SCAN_ID: &str = "sid";
 
 /// The value of the parameter `entry` with which the service's own page returns.
 const SCRIPT: &str = "script";
@@ -109,7 +109,7 @@ impl CallbackQuery {
         };
         Ok(OAuthCallback {
             entry: entry_point(&*app.auth.platform, self.is_by_script, visitor.user_agent.as_str()),
-            is_sealed: self.state.as_ref().is_some_and(|state| state.is_sealed(app)),
+            sealed_state: self.state.as_ref().and_then(|state| state.sealed_digest(app)),
             opener: opener.of_visit(app.auth.platform.redirect_rule()),
             redirect_uri: redirect::callback_url(app),
             verifier,

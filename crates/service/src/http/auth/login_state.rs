@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use deskpass_core::{Flow, ScanId, Secret};
+use deskpass_core::{Digest, Flow, ScanId, Secret};
 
 use super::{state_binding, state_seal};
 use crate::App;
@@ -49,8 +49,12 @@ impl LoginState {
         Self { seal: Some(seal), ..self }
     }
 
-    /// Whether this service wrote it within the last minutes.
-    pub(super) fn is_sealed(&self, app: &App) -> bool {
+    /// The digest of the state, if this service wrote it within the last minutes.
+    pub(super) fn sealed_digest(&self, app: &App) -> Option<Digest> {
+        self.is_sealed(app).then(|| Digest::of(&[b"state", self.to_string().as_bytes()]))
+    }
+
+    fn is_sealed(&self, app: &App) -> bool {
         let text = Self { seal: None, ..self.clone() }.to_string();
         let fits = |seal: &String| state_seal::fits(&app.settings.sealing_keys(), seal, &text, app.auth.clock.now());
         self.seal.as_ref().is_some_and(fits)
