@@ -1,12 +1,14 @@
 //! A code of the platform belongs to the browser that brings it first, whatever the service answers.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use url::Url;
 
 use super::come_back_as;
-use crate::harness::{Client, Messenger, Response, StoreBackend, TestApp, development, fragment, location, request};
+use crate::harness::{
+    Client, FaultProxy, Messenger, Response, Servers, StoreBackend, TestApp, development, fragment, location, request,
+};
 
 const CALLBACK: &str = "/api/auth/oauth2/callback";
 /// How many claims a network holds at most.
@@ -53,7 +55,7 @@ on_every_platform! {
     async fn a_code_that_was_refused_opens_nothing_elsewhere(app) {
         let (mut client, mut thief) = (app.client().await, app.client().await);
         let (_, other_flow) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
-        for way in ["state", "repeated state", "repeated code", "HEAD", "POST", "prefetch"] {
+        for way in ["state", "repeated state", "repeated code", "many codes", "HEAD", "POST", "prefetch"] {
             let (back, own) = identified(&app, &mut client, "admin01").await;
             let before = client.calls(Messenger::current().exchange).await;
             let cookie = [("cookie", &*own)];
@@ -68,8 +70,13 @@ on_every_platform! {
                     assert_eq!(word(&client.get(&path, &cookie).await), "invalid_code");
                 }
                 "repeated code" => {
-                    let path = format!("{CALLBACK}?code=first&code=second&{}", query(&back));
+                    let path = format!("{CALLBACK}?code=first&{}", query(&back));
                     assert_eq!(word(&client.get(&path, &cookie).await), "invalid_code");
+                }
+                "many codes" => {
+                    let path = format!("{CALLBACK}?code=first&code=second&{}", query(&back));
+                    let refused = client.get(&path, &cookie).await;
+                    assert!(refused.refused(400, 1002).json()["data"]["fields"]["code"].is_string(), "{refused:?}");
                 }
                 "prefetch" => {
                     let headers = [("cookie", &*own), ("sec-purpose", "prefetch")];
@@ -206,6 +213,53 @@ on_every_store! {
             assert_eq!(client.calls(Messenger::current().exchange).await, calls, "{number}");
         }
     }
+}
+
+on_every_store! {
+    /// Within the rate of new claims, no network loses one; beyond it, its codes wait. Sign-ins that began here go on.
+    async fn a_network_that_makes_too_many_claims_waits_and_loses_none() {
+        // Two claims for each of these.
+        let limits = [("limits.enabled", "true"), ("limits.sign_in", "2/min")];
+        let app = TestApp::with(development(&limits)).await;
+        let (mut client, mut flood) = (app.client().await, app.client().await);
+        let claim = async |flood: &mut Client, number: u32, from: &str| {
+            flood.get(&format!("/no/such/page?code=flood-{number}"), &[("x-forwarded-for", from)]).await
+        };
+        for number in 0..4 {
+            claim(&mut flood, number, &format!("192.0.2.{number}")).await.refused(404, 1004);
+        }
+        let limited = claim(&mut flood, 4, "192.0.2.99").await;
+        assert_eq!(limited.refused(429, 1006).header("retry-after"), Some("15"));
+        // The same code again is no new claim; another network has its own; and nothing was lost.
+        claim(&mut flood, 0, "192.0.2.0").await.refused(404, 1004);
+        claim(&mut flood, 5, "192.0.3.1").await.refused(404, 1004);
+        let thief = flood.get(&format!("{CALLBACK}?code=flood-0"), &[("x-forwarded-for", "203.0.113.66")]).await;
+        assert_eq!(word(&thief), "invalid_code");
+        assert_eq!(client.calls(Messenger::current().exchange).await, 0);
+        let (back, own) = identified(&app, &mut client, "user01").await;
+        let path = format!("{CALLBACK}?{}", query(&back));
+        client.get(&path, &[("x-forwarded-for", "192.0.2.9")]).await.refused(429, 1006);
+        let landed = client.get(&path, &[("x-forwarded-for", "192.0.2.9"), ("cookie", &own)]).await;
+        assert!(location(&landed).contains("/h5/#ticket="), "{landed:?}");
+        app.clock.advance(Duration::from_secs(15));
+        claim(&mut flood, 4, "192.0.2.99").await.refused(404, 1004);
+    }
+}
+
+/// A store that does not answer holds a request up once, and not for long, however many codes it brings.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claims_wait_for_the_store_together() {
+    let mut place = Servers::shared().cluster_store();
+    place.timeouts[1] = "30s";
+    let [_, redis] = place.addresses();
+    let proxy = FaultProxy::to(&redis).await;
+    let app = TestApp::at(&place.through(None, Some(&proxy)), development(&[])).await;
+    let mut client = app.client().await;
+    client.get("/no/such/page?code=one", &[]).await.refused(404, 1004);
+    proxy.cut();
+    let begun = Instant::now();
+    client.get("/no/such/page?code=two&code=three", &[]).await.refused(404, 1004);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 
 /// What one node refused, another does not accept; a claim ends after ten minutes, when the code has long ended.

@@ -18,7 +18,7 @@ use deskpass_core::{
 use serde::{Deserialize, Serialize};
 
 use self::redis::RedisBackend;
-use crate::Result;
+use crate::{Result, StoreError};
 
 pub use self::limits::{LimitSubject, RateLimits};
 pub use self::messages::{
@@ -139,6 +139,12 @@ impl<Progress> SharedState<Progress> {
         if let Some(server) = &self.server {
             server.wait_until_up().await;
         }
+    }
+
+    /// The failure of a request that waited too long for the store.
+    #[must_use]
+    pub fn timed_out(&self) -> StoreError {
+        StoreError::shared("timed out".to_owned())
     }
 
     /// Returns whether there may be nodes of version 0.2.0, or were until a few minutes ago.

@@ -95,12 +95,18 @@ impl Dispatcher {
         let watch = Stopwatch::start();
         let matched = self.match_route(app, peer, &request);
         let span = matched.trace.span();
-        let request = code_claims::claim_query(app, peer, request.map(Body::new)).instrument(span.clone()).await;
         let route = matched.route.map(|(_, route)| route);
-        if !hosts::accepts(app, peer, route, request.headers()) {
-            let refused = ApiError::UnknownHost { development: app.settings.development.enabled };
-            return span.in_scope(|| self.finish(app, refused.into_response(), matched, &watch));
-        }
+        let is_accepted = hosts::accepts(app, peer, route, request.headers());
+        let claimed = code_claims::claim_query(app, peer, request.map(Body::new)).instrument(span.clone()).await;
+        let request = match claimed {
+            Ok(request) if is_accepted => request,
+            claimed => {
+                let unknown_host = ApiError::UnknownHost { development: app.settings.development.enabled };
+                let refused = claimed.err().filter(|_| is_accepted).unwrap_or(unknown_host);
+                self.count_if_limited(&refused, &matched);
+                return span.in_scope(|| self.finish(app, refused.into_response(), matched, &watch));
+            }
+        };
         let running = self.run(app, &matched, peer, request).instrument(span.clone());
         let ran = AssertUnwindSafe(running).catch_unwind().await;
         let response = ran.unwrap_or_else(|panic| ApiError::unexpected(&panic_text(&*panic)).into_response());
@@ -120,6 +126,12 @@ impl Dispatcher {
         let mut response = self.finish(app, failure, matched, &Stopwatch::start());
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         response
+    }
+
+    fn count_if_limited(&self, refused: &ApiError, matched: &MatchedRequest<'_>) {
+        if let (ApiError::Refused(Refusal::RateLimited(_)), Some((row, _))) = (refused, matched.route) {
+            self.route_metrics.count_rate_limited(row);
+        }
     }
 
     /// Adds the envelope, the headers, and the entry in the metrics to a response.

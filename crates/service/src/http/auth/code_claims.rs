@@ -1,15 +1,16 @@
 //! Claims the platform's codes that a request carries, before anything can refuse the request: limits, its form, its method.
 //!
 //! A platform that allows every address of a domain sends a browser with a code to whichever page a link names. So every request
-//! claims the codes in its query there, also one that no route answers.
+//! claims the codes in its query there, also one that no route answers. A request brings one code; one that brings more than two
+//! is refused, but its first and its last one are claimed: the platform adds its parameters at an end.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use deskpass_auth::{CodeBearer, Error};
-use deskpass_core::{Digest, Flow, UserAgent};
+use deskpass_auth::{BegunSigns, CodeBearer, Error, Refusal};
+use deskpass_core::{Digest, Flow, Secret, UserAgent};
 use deskpass_platform::RedirectRule;
 use hyper::HeaderMap;
 use hyper::header::{HeaderValue, USER_AGENT};
@@ -17,20 +18,18 @@ use hyper::http::Extensions;
 use hyper::http::request::Parts;
 use url::form_urlencoded;
 
+use super::callback_query::SCAN_ID;
 use super::login_state::LoginState;
 use super::state_binding;
 use crate::App;
 use crate::app::platform::SIMULATOR_BASE;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
     Cookies, DescribeInput, Fields, FromFields, FullRequest, InputSpec, JsonBody, RequestContext, X_FORWARDED_FOR,
     client_address,
 };
 use crate::http::response::redirect::CALLBACK_PATH;
 use crate::http::route::Route;
-
-/// How many codes are claimed at each end of a query: the platform adds its parameters at an end.
-const CLAIMED_AT_EACH_END: usize = 8;
 
 /// Whether the codes of a request are its own; refused if one is claimed for another browser or another request.
 #[derive(Clone, Debug)]
@@ -43,21 +42,18 @@ impl ClaimedCodes {
     }
 }
 
-/// Claims the codes in the query of a request.
-pub(crate) async fn claim_query(app: &App, peer: IpAddr, mut request: Request) -> Request {
+/// Claims the codes in the query of a request. The error is that they are too many, or those of the network.
+pub(crate) async fn claim_query(app: &App, peer: IpAddr, mut request: Request) -> Result<Request, ApiError> {
     let path = request.uri().path();
-    let Some(query) = request.uri().query().filter(|_| may_bring_codes(app, path)) else { return request };
+    let Some(query) = request.uri().query().filter(|_| may_bring_codes(app, path)) else { return Ok(request) };
     let names = app.auth.platform.code_parameters();
     let codes = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| names.contains(&&**name));
-    let codes = ends_of(codes.map(|(_, code)| code.into_owned()));
-    if codes.is_empty() {
-        return request;
-    }
+    let Some(codes) = BroughtCodes::of(codes.map(|(_, code)| code.into_owned())) else { return Ok(request) };
     let asked = (path == CALLBACK_PATH).then_some(["callback", query]);
-    let owner = asked.and_then(|[_, query]| owner_in_state(query));
-    let claimed = claim(app, &bearer(app, peer, request.headers(), owner, asked), &codes).await;
+    let returned = ReturnedQuery::read(app, query);
+    let claimed = claim(app, &bearer(app, peer, request.headers(), returned, asked), &codes).await?;
     request.extensions_mut().insert(claimed);
-    request
+    Ok(request)
 }
 
 /// Claims the code in the body of a request, where a route takes one; the error is that of a body that cannot be read.
@@ -68,11 +64,11 @@ pub(crate) async fn claim_body(route: &Route, request: Request, context: &Reques
     let FullRequest(request) = FullRequest::from_request(request, context).await?;
     let (mut parts, body) = request.into_parts();
     let fields = serde_json::from_slice::<Fields>(&body).unwrap_or_default();
-    let codes = ends_of(fields.texts("code").map(str::to_owned));
-    if !codes.is_empty() {
+    if let Some(codes) = BroughtCodes::of(fields.texts("code").map(str::to_owned)) {
         let app = context.app.newest();
-        let bearer = bearer(&app, context.peer, &parts.headers, None, Some([parts.uri.path(), ""]));
-        parts.extensions.insert(claim(&app, &bearer, &codes).await);
+        let asked = Some([parts.uri.path(), ""]);
+        let bearer = bearer(&app, context.peer, &parts.headers, ReturnedQuery::default(), asked);
+        parts.extensions.insert(claim(&app, &bearer, &codes).await?);
     }
     Ok(Request::from_parts(parts, Body::from(body)))
 }
@@ -86,31 +82,62 @@ fn may_bring_codes(app: &App, path: &str) -> bool {
     }
 }
 
-/// The different codes at both ends.
-fn ends_of(codes: impl Iterator<Item = String>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for code in codes.filter(|code| !code.is_empty()) {
-        if !all.contains(&code) {
-            all.push(code);
-        }
-        if all.len() > 2 * CLAIMED_AT_EACH_END {
-            all.remove(CLAIMED_AT_EACH_END);
-        }
-    }
-    all
+/// The different codes of a request.
+#[derive(Debug, PartialEq, Eq)]
+struct BroughtCodes {
+    first: String,
+    last: String,
+    /// Whether there are more between them.
+    are_too_many: bool,
 }
 
-/// The binding to the browser that alone can use a code, by its PKCE verifier: no other takes the code from it by being first.
-fn owner_in_state(query: &str) -> Option<String> {
-    let states = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "state");
-    let mut with_challenge =
-        states.filter_map(|(_, text)| LoginState::parse(&text).filter(|state| state.has_challenge));
-    with_challenge.find_map(|state| state.binding)
+impl BroughtCodes {
+    fn of(codes: impl Iterator<Item = String>) -> Option<Self> {
+        let mut codes = codes.filter(|code| !code.is_empty());
+        let first = codes.next()?;
+        let mut brought = Self { last: first.clone(), first, are_too_many: false };
+        for code in codes.filter(|code| *code != brought.first) {
+            brought.are_too_many |= ![&brought.first, &code].contains(&&brought.last);
+            brought.last = code;
+        }
+        Some(brought)
+    }
+}
+
+/// What a query tells about the sign-in, beside its codes.
+#[derive(Default)]
+struct ReturnedQuery {
+    /// The binding to the browser that alone can use a code, by its PKCE verifier: no other takes the code from it by being first.
+    owner: Option<String>,
+    scan_id: Option<String>,
+    sealed_state: Option<Digest>,
+}
+
+impl ReturnedQuery {
+    fn read(app: &App, query: &str) -> Self {
+        let mut read = Self::default();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            if name == SCAN_ID {
+                read.scan_id.get_or_insert_with(|| value.into_owned());
+            } else if let Some(state) = Some(&*value).filter(|_| name == "state").and_then(LoginState::parse) {
+                read.sealed_state = read.sealed_state.or_else(|| state.sealed_digest(app));
+                read.owner = read.owner.or(state.binding.filter(|_| state.has_challenge));
+                read.scan_id = read.scan_id.or(state.scan_id);
+            }
+        }
+        read
+    }
 }
 
 /// The browser of a request. One without a cookie of ours is known by its address and its name only, as are others of its office:
 /// it may repeat its request, and ask nothing else with the code.
-fn bearer(app: &App, peer: IpAddr, headers: &HeaderMap, owner: Option<String>, asked: Option<[&str; 2]>) -> CodeBearer {
+fn bearer(
+    app: &App,
+    peer: IpAddr,
+    headers: &HeaderMap,
+    ReturnedQuery { owner, scan_id, sealed_state }: ReturnedQuery,
+    asked: Option<[&str; 2]>,
+) -> CodeBearer {
     let address = client_address(app, peer, headers.get_all(X_FORWARDED_FOR).iter()).decided;
     let agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
     let agent = UserAgent::from_header(agent);
@@ -125,15 +152,16 @@ fn bearer(app: &App, peer: IpAddr, headers: &HeaderMap, owner: Option<String>, a
         Some(binding) => Digest::of(&[binding.as_bytes()]),
         None => Digest::of(&[address.to_string().as_bytes(), agent.as_str().as_bytes()]),
     };
-    CodeBearer { browser, request, address }
+    let signs = BegunSigns::new(scan_id.as_deref(), flow.as_ref().map(Secret::digest), sealed_state);
+    CodeBearer { browser, request, address, signs }
 }
 
-async fn claim(app: &App, bearer: &CodeBearer, codes: &[String]) -> ClaimedCodes {
-    let mut claimed = Ok(());
-    for code in codes {
-        claimed = claimed.and(app.auth.claim_code(code, bearer).await);
+async fn claim(app: &App, bearer: &CodeBearer, codes: &BroughtCodes) -> Result<ClaimedCodes, ApiError> {
+    match app.auth.claim_codes([&codes.first, &codes.last], bearer).await {
+        Err(Error::Refused(limited @ Refusal::RateLimited(_))) => Err(limited.into()),
+        _ if codes.are_too_many => Err(ApiError::field("code", FieldError::Repeated)),
+        claimed => Ok(ClaimedCodes(claimed)),
     }
-    ClaimedCodes(claimed)
 }
 
 impl FromRequestParts<RequestContext> for ClaimedCodes {
@@ -169,12 +197,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_codes_at_both_ends_are_claimed_once_each() {
-        let texts = |codes: &[&str]| ends_of(codes.iter().map(|code| (*code).to_owned()));
-        assert_eq!(texts(&["a", "", "b", "a"]), ["a", "b"]);
-        let many: Vec<_> = (0..1_000).map(|number| number.to_string()).collect();
-        let kept = ends_of(many.iter().cloned());
-        assert_eq!(kept.len(), 2 * CLAIMED_AT_EACH_END);
-        assert_eq!(kept.first().zip(kept.last()), many.first().zip(many.last()));
+    fn the_codes_at_both_ends_are_claimed() {
+        for (given, brought) in [
+            (&[][..], None),
+            (&["", ""], None),
+            (&["a"], Some(("a", "a", false))),
+            (&["a", "a"], Some(("a", "a", false))),
+            (&["a", "", "b", "a", "b"], Some(("a", "b", false))),
+            (&["a", "b", "c"], Some(("a", "c", true))),
+            (&["a", "b", "c", "a"], Some(("a", "c", true))),
+            (&["a", "b", "c", "c"], Some(("a", "c", true))),
+        ] {
+            let brought = brought.map(|(first, last, are_too_many): (&str, &str, bool)| BroughtCodes {
+                first: first.to_owned(),
+                last: last.to_owned(),
+                are_too_many,
+            });
+            assert_eq!(BroughtCodes::of(given.iter().map(|code: &&str| (*code).to_owned())), brought, "{given:?}");
+        }
     }
 }
