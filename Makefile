@@ -35,6 +35,7 @@ tools:
 	./tools/sdks
 	./tools/axe
 	./tools/relying-parties
+	./tools/request-tracker
 
 clippy:
 	cargo clippy --workspace --all-targets -- -D warnings

@@ -175,7 +175,7 @@ fn a_program_is_known_by_its_name() {
             let output = add(program, language);
             let (id, secret) = made(&output);
             assert!(output.contains(words) && output.contains(title), "{output}");
-            assert!(program == "gitlab" || !output.contains('{'), "{output}");
+            assert!(matches!(program, "gitlab" | "rt") || !output.contains('{'), "{output}");
             assert_eq!(secret.is_some(), program != "zammad", "{output}");
             assert!(output.contains(&format!("https://help.example.com{redirect}")), "{output}");
             let post_logout = if language == "en" { "post-logout URI" } else { "退出后返回地址" };
@@ -186,6 +186,25 @@ fn a_program_is_known_by_its_name() {
             let backchannel = backchannel.map_or("none".to_owned(), |path| format!("https://help.example.com{path}"));
             let line = shown.lines().find(|line| line.starts_with("back-channel URI")).unwrap();
             assert!(line.ends_with(&backchannel), "{shown}");
+        }
+    }
+}
+
+/// The test of Request Tracker runs what its guide says.
+#[test]
+fn what_is_printed_for_request_tracker_is_what_its_guide_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let operator = Operator::In(directory.path());
+    operator.succeed(&["migrate", "--create"]);
+    let add = ["oidc", "client", "add", "--for", "rt", "--url", "https://rt.example.com", "--algorithm", "ES256"];
+    let guide = include_str!("../docs/integrations/request-tracker.md");
+    let blocks: Vec<_> = guide.split("```perl\n").skip(1).filter_map(|rest| rest.split("\n```").next()).collect();
+    assert_eq!(blocks.len(), 2);
+    for language in ["en", "zh"] {
+        let output = operator.succeed(&[&add[..], &["--language", language]].concat());
+        for block in &blocks {
+            let indented: Vec<_> = block.lines().map(|line| format!("  {line}").trim_end().to_owned()).collect();
+            assert!(output.contains(&indented.join("\n")), "{block}\n is not in\n{output}");
         }
     }
 }

@@ -7,6 +7,7 @@ mod authorize_requests;
 mod comparison;
 mod libraries;
 mod program;
+mod request_tracker;
 mod side;
 mod token_requests;
 mod visitor;

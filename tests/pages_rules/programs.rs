@@ -61,6 +61,14 @@ async fn a_program_is_connected_with_a_recipe_and_its_secret_is_shown_once() {
         assert!(entries.contains(needed), "{needed}: {entries}");
     }
     office.is_sound("what to enter").await;
+    let of_rt = "return import('/assets/oidc-recipes.js').then(({ entriesOf, recipeOf }) => {
+        const redirect_uris = ['https://rt.example.com/oidc-callback'];
+        const client = { name: 'Request Tracker', redirect_uris, post_logout_redirect_uris: ['https://rt.example.com/'] };
+        return Object.fromEntries(entriesOf(recipeOf(client), client, 's', { issuer: 'i' }));
+    })";
+    let of_rt = browser.script(of_rt, &[]).await;
+    let signs_out = "/oidc-callback?logout=https%3A%2F%2Frt.example.com%2F";
+    assert_eq!((&of_rt["$LogoutURL"], &of_rt["$WebFallbackToRTLogin"]), (&json!(signs_out), &json!("1")), "{of_rt}");
     picture(browser, "oidc-entries").await;
     browser.allow_clipboard().await;
     browser.click("#oidc-copy-secret").await;

@@ -18,7 +18,7 @@ const PAGE: &str = concat!(
     r#"<p>user <!--#echo var="REMOTE_USER" --></p><p>groups <!--#echo var="OIDC_CLAIM_groups" --></p>"#,
     r#"<p>name <!--#echo var="OIDC_CLAIM_name" --></p>"#
 );
-const MODULES: &str = "/usr/lib/apache2/modules";
+pub(super) const MODULES: &str = "/usr/lib/apache2/modules";
 
 /// A server with hosts that are clients of the service.
 #[derive(Debug)]
@@ -50,6 +50,11 @@ impl Apache {
         }
         let directory = tempfile::tempdir().unwrap();
         write_files(directory.path(), issuer, &text);
+        Self::on(directory, hosts).await
+    }
+
+    /// Starts a server with the settings in this directory, which are for these hosts.
+    pub(super) async fn on(directory: TempDir, hosts: Vec<String>) -> Self {
         let mut this = Self { directory, hosts, child: None };
         this.start_again().await;
         this
@@ -105,8 +110,12 @@ fn write_files(directory: &Path, issuer: &str, hosts: &str) {
         fs::write(directory.join("pages").join(folder).join("index.html"), PAGE).unwrap();
     }
     fs::write(directory.join("pages/bye"), "bye").unwrap();
-    // A server that root starts changes to a user of its own.
     for folder in [directory.to_owned(), directory.join("cache")] {
-        fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
+        open_to_apache(&folder);
     }
+}
+
+/// Lets Apache write to a folder: one that root starts changes to a user of its own.
+pub(super) fn open_to_apache(folder: &Path) {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
 }

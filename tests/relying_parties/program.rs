@@ -8,11 +8,15 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Where `tools/relying-parties` installs.
-fn packages() -> PathBuf {
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("relying-parties");
-    assert!(home.join("installed").exists(), "run tools/relying-parties first");
+/// Where a tool of this name installs.
+pub(super) fn installed(tool: &str) -> PathBuf {
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join(tool);
+    assert!(home.join("installed").exists(), "run tools/{tool} first");
     home
+}
+
+fn packages() -> PathBuf {
+    installed("relying-parties")
 }
 
 /// The directory of the scripts and templates.

@@ -52,6 +52,18 @@ impl Visitor {
         self.desk().token.clone().unwrap()
     }
 
+    /// Leaves the browser to another user.
+    pub(super) fn hand_to(&mut self, user: &'static str) {
+        self.user = user;
+    }
+
+    /// The cookies for an address of a program.
+    pub(super) fn cookies_of(&self, address: &str) -> String {
+        let url = Url::parse(address).unwrap_or_else(|error| panic!("{error}: {address}"));
+        let kept: Vec<_> = self.cookies.get(url.authority()).into_iter().flatten().collect();
+        kept.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
+    }
+
     /// Opens an address and follows redirects to a page.
     pub(super) async fn open(&mut self, address: &str) -> Page {
         let mut address = address.to_owned();
@@ -89,9 +101,7 @@ impl Visitor {
         }
         let url = Url::parse(address).unwrap_or_else(|error| panic!("{error}: {address}"));
         let authority = url.authority().to_owned();
-        let kept = self.cookies.entry(authority.clone()).or_default();
-        let kept: Vec<_> = kept.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let kept = kept.join("; ");
+        let kept = self.cookies_of(address);
         let mut headers = vec![("accept", "text/html,application/xhtml+xml"), ("sec-fetch-mode", "navigate")];
         headers.push(("sec-fetch-dest", "document"));
         if !kept.is_empty() {

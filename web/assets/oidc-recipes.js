@@ -26,6 +26,20 @@ const apache = {
   ],
 };
 
+/** Request Tracker behind Apache. Without the fallback its menu has no sign-out. */
+const requestTracker = {
+  ...apache,
+  entries: (given) => [
+    ...apache.entries(given),
+    ['$WebRemoteUserAuth', '1'],
+    ['$WebRemoteUserContinuous', '1'],
+    ['$WebRemoteUserAutocreate', '1'],
+    ['$UserAutocreateDefaultsOnLogin', '{ Privileged => 0 }'],
+    ['$WebFallbackToRTLogin', '1'],
+    ['$LogoutURL', given.afterLogout && `/oidc-callback?logout=${encodeURIComponent(given.afterLogout)}`],
+  ],
+};
+
 const zammad = {
   kind: 'public',
   redirect: '/auth/openid_connect/callback',
@@ -106,7 +120,7 @@ export const RECIPES = {
   glpi: { ...apache, name: 'GLPI' },
   grafana: { ...grafana, name: 'Grafana' },
   gitlab: { ...gitlab, name: 'GitLab' },
-  rt: { ...apache, name: 'Request Tracker' },
+  rt: { ...requestTracker, name: 'Request Tracker' },
 };
 
 /** The part of a registration that a recipe fills in for the program at this address. */
@@ -121,9 +135,12 @@ export function filledIn(name, url) {
   };
 }
 
-/** The recipe that a registration looks like. */
-export const recipeOf = ({ redirect_uris }) =>
-  Object.keys(RECIPES).find((name) => RECIPES[name].redirect && redirect_uris.some((uri) => uri.endsWith(RECIPES[name].redirect))) || 'generic';
+/** The recipe that a registration looks like. Those behind Apache have the same addresses: the name tells them apart. */
+export function recipeOf({ name: title, redirect_uris }) {
+  const fits = ({ redirect }) => redirect && redirect_uris.some((uri) => uri.endsWith(redirect));
+  const fitting = Object.keys(RECIPES).filter((name) => fits(RECIPES[name]));
+  return fitting.find((name) => RECIPES[name].name === title) || fitting[0] || 'generic';
+}
 
 /** The addresses of this service, as programs find them. */
 export async function provider() {
@@ -139,7 +156,7 @@ export async function provider() {
 }
 
 /** What is to be entered in a program, as pairs of a name and a value; `secret` is empty for a program without one. */
-export function entriesOf(name, { client_id, redirect_uris }, secret, found) {
-  const given = { issuer: found.issuer, provider: found, id: client_id, secret, redirect: redirect_uris[0] };
+export function entriesOf(name, { client_id, redirect_uris, post_logout_redirect_uris: [afterLogout] }, secret, found) {
+  const given = { issuer: found.issuer, provider: found, id: client_id, secret, redirect: redirect_uris[0], afterLogout };
   return RECIPES[name].entries(given).filter(([, value]) => value);
 }

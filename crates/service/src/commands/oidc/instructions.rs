@@ -1,6 +1,7 @@
 //! What to enter in a program that is a client of OpenID Connect.
 
 use deskpass_core::oidc::ClientRegistration;
+use url::form_urlencoded::byte_serialize;
 
 use super::super::table::table;
 use super::recipes::{Recipe, SNIPPETS};
@@ -90,13 +91,17 @@ impl Instructions<'_> {
     fn fill(&self, text: &str, language: Language) -> String {
         let whole = SNIPPETS.iter().fold(text.to_owned(), |text, (name, snippet)| text.replace(name, snippet));
         let endpoints = format!("  {}", self.endpoints(language).replace('\n', "\n  "));
-        let redirect_uri = self.registration.redirect_uris.first().map_or("", String::as_str);
+        let first = |uris: &[String]| uris.first().cloned().unwrap_or_default();
+        let redirect_uri = first(&self.registration.redirect_uris);
+        let after_logout = first(&self.registration.post_logout_redirect_uris);
+        let after_logout: String = byte_serialize(after_logout.as_bytes()).collect();
         let values = [
             ("{endpoints}", endpoints.as_str()),
             ("{issuer}", self.issuer),
             ("{client_id}", self.client_id),
             ("{client_secret}", self.client_secret.unwrap_or("")),
-            ("{redirect_uri}", redirect_uri),
+            ("{redirect_uri}", &redirect_uri),
+            ("{encoded_post_logout_uri}", &after_logout),
             ("{passphrase}", self.passphrase),
         ];
         values.iter().fold(whole, |text, (name, value)| text.replace(name, value))
@@ -124,8 +129,9 @@ mod tests {
             };
             for language in [Language::En, Language::Zh] {
                 let text = instructions.of_new_client(recipe, language);
-                let values = ["issuer", "client_id", "client_secret", "redirect_uri", "passphrase"];
-                for name in values.into_iter().chain(["endpoints", "apache", "grafana", "gitlab"]) {
+                let values = ["issuer", "client_id", "client_secret", "redirect_uri", "encoded_post_logout_uri"];
+                let snippets = ["endpoints", "apache", "grafana", "gitlab", "rt_settings", "rt_overlay"];
+                for name in values.into_iter().chain(["passphrase"]).chain(snippets) {
                     assert!(!text.contains(&format!("{{{name}}}")), "{program}: {name}\n{text}");
                 }
                 assert!(text.contains("https://desk.example.com") && text.contains("c1"), "{text}");

@@ -170,12 +170,16 @@ static RECIPES: [Recipe; 5] = [
         takes_groups: true,
         steps: [
             "In Apache in front of Request Tracker, with mod_auth_openidc:\n\n{apache}\n\n\
-             In RT_SiteConfig.pm:\n\n  Set($WebRemoteUserAuth, 1);\n  Set($WebRemoteUserContinuous, 1);\n  Set($WebRemoteUserAutocreate, 1);\n  \
-             Set($WebFallbackToRTLogin, 0);\n\nApache is told at once when a session ends.\n\n\
+             In RT_SiteConfig.pm:\n\n{rt_settings}\n\n\
+             So that new accounts have a name and an address, in RT/Interface/Web_Local.pm below the local lib folder \
+             (Debian: /usr/local/share/request-tracker5/lib):\n\n{rt_overlay}\n\n\
+             Apache is told at once when a session ends.\n\n\
              Paths that must stay open, for the mail gateway and scripts: docs/integrations/request-tracker.md",
             "在 Request Tracker 前的 Apache 中，使用 mod_auth_openidc：\n\n{apache}\n\n\
-             在 RT_SiteConfig.pm 中：\n\n  Set($WebRemoteUserAuth, 1);\n  Set($WebRemoteUserContinuous, 1);\n  Set($WebRemoteUserAutocreate, 1);\n  \
-             Set($WebFallbackToRTLogin, 0);\n\n会话结束时会立即通知 Apache。\n\n\
+             在 RT_SiteConfig.pm 中：\n\n{rt_settings}\n\n\
+             为使新账号有姓名和邮箱，在本地 lib 目录（Debian：/usr/local/share/request-tracker5/lib）下的 \
+             RT/Interface/Web_Local.pm 中：\n\n{rt_overlay}\n\n\
+             会话结束时会立即通知 Apache。\n\n\
              必须保持开放的路径（邮件网关和脚本）：docs/zh/integrations/request-tracker.md",
         ],
     },
@@ -240,8 +244,36 @@ const GITLAB: &str = "  gitlab_rails['omniauth_allow_single_sign_on'] = ['openid
     }
   }]";
 
+/// What to enter in Request Tracker. Without the fallback its menu has no sign-out.
+const RT_SETTINGS: &str = "  Set($WebRemoteUserAuth, 1);
+  Set($WebRemoteUserContinuous, 1);
+  Set($WebRemoteUserAutocreate, 1);
+  Set($UserAutocreateDefaultsOnLogin, { Privileged => 0 });
+  Set($WebFallbackToRTLogin, 1);
+  Set($LogoutURL, '/oidc-callback?logout={encoded_post_logout_uri}');";
+
+/// A module that gives new accounts in Request Tracker a name and an address.
+const RT_OVERLAY: &str = "  package RT::Interface::Web;
+  use strict;
+  use warnings;
+  no warnings 'redefine';
+
+  sub WebRemoteUserAutocreateInfo {
+      my %info = (RealName => RequestENV('OIDC_CLAIM_name'), EmailAddress => RequestENV('OIDC_CLAIM_email'));
+      $_ = Encode::decode('UTF-8', $_ // '') for values %info;
+      return { map { length $info{$_} ? ($_ => $info{$_}) : () } keys %info };
+  }
+
+  1;";
+
 /// Texts that stand for their names in `steps`.
-pub(super) const SNIPPETS: [(&str, &str); 3] = [("{apache}", APACHE), ("{grafana}", GRAFANA), ("{gitlab}", GITLAB)];
+pub(super) const SNIPPETS: [(&str, &str); 5] = [
+    ("{apache}", APACHE),
+    ("{grafana}", GRAFANA),
+    ("{gitlab}", GITLAB),
+    ("{rt_settings}", RT_SETTINGS),
+    ("{rt_overlay}", RT_OVERLAY),
+];
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
