@@ -1,12 +1,8 @@
 """A help desk: django-helpdesk, whose staff sign in with mozilla-django-oidc. DIRECTORY holds its database. Prints its address, then
 serves until standard input ends."""
 
-import json
 import os
 import sys
-import threading
-from socketserver import ThreadingMixIn
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import django
 from django.conf import settings
@@ -79,10 +75,10 @@ settings.configure(
 sys.modules[__name__] = sys.modules["__main__"]
 django.setup()
 
-from django.core.management import call_command  # noqa: E402
 from django.http import JsonResponse  # noqa: E402
 from django.urls import include, path  # noqa: E402
 from django.utils.http import urlencode  # noqa: E402
+from django_server import serve  # noqa: E402
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend  # noqa: E402
 
 
@@ -124,20 +120,4 @@ urlpatterns = [
     path("", include("helpdesk.urls", namespace="helpdesk")),
 ]
 
-
-class Server(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
-
-
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-call_command("migrate", run_syncdb=True, verbosity=0)
-from django.core.wsgi import get_wsgi_application  # noqa: E402
-
-server = make_server("127.0.0.1", port, get_wsgi_application(), Server, Quiet)
-threading.Thread(target=server.serve_forever, daemon=True).start()
-print(json.dumps({"address": f"http://127.0.0.1:{port}"}), flush=True)
-sys.stdin.read()
+serve(port)

@@ -1,51 +1,13 @@
-//! Libraries and a help desk that others wrote: each signs its user in, uses what it got, and signs out.
+//! Libraries and programs that others wrote: each signs its user in, uses what it got, and signs out.
 
 use deskpass_core::oidc::{ClientRegistration, PkceRequirement};
 use serde_json::{Value, json};
 
 use super::program::Program;
+use super::registered::Registered;
 use super::visitor::Visitor;
-use super::{DOMAIN, issuer, provider, registration};
-use crate::harness::{OidcClient, TestApp, free_address};
-
-/// A program as a client of the service.
-struct Registered {
-    origin: String,
-    port: String,
-    client: OidcClient,
-}
-
-impl Registered {
-    async fn new(app: &TestApp, name: &str, callback: &str, pkce: PkceRequirement) -> Self {
-        let address = free_address();
-        let port = address.rsplit_once(':').unwrap().1.to_owned();
-        let origin = format!("http://{address}");
-        let registration = ClientRegistration { pkce, ..registration(name, &origin, callback) };
-        Self { client: app.oidc_client(registration).await, origin, port }
-    }
-
-    fn at(&self, path: &str) -> String {
-        format!("{}{path}", self.origin)
-    }
-
-    /// What the scripts read from their environment; `discovery` is the service's.
-    fn settings<'a>(&'a self, discovery: &'a Value, bye: &'a str) -> Vec<(&'a str, &'a str)> {
-        let endpoint = |name: &str| discovery[name].as_str().unwrap();
-        vec![
-            ("ISSUER", endpoint("issuer")),
-            ("CLIENT_ID", &*self.client.id),
-            ("CLIENT_SECRET", self.client.secret.as_deref().unwrap()),
-            ("REDIRECT_URI", &*self.client.redirect_uri),
-            ("POST_LOGOUT_URI", bye),
-            ("PORT", &*self.port),
-            ("AUTHORIZATION_ENDPOINT", endpoint("authorization_endpoint")),
-            ("TOKEN_ENDPOINT", endpoint("token_endpoint")),
-            ("USERINFO_ENDPOINT", endpoint("userinfo_endpoint")),
-            ("JWKS_URI", endpoint("jwks_uri")),
-            ("END_SESSION_ENDPOINT", endpoint("end_session_endpoint")),
-        ]
-    }
-}
+use super::{DOMAIN, issuer, provider};
+use crate::harness::{OidcClient, TestApp, until};
 
 /// Signs the user in for a program that names the address to open and wants the one that the browser returns to; returns what the
 /// program got.
@@ -156,14 +118,46 @@ async fn omniauth(app: &TestApp, issuer: &str, of: &Registered, program: &mut Pr
     assert!(!app.client().await.is_valid(&token).await);
 }
 
+/// express-openid-connect: its pages close when the session ends, and its sign-out returns.
+async fn express(app: &TestApp, issuer: &str, of: &Registered, program: &mut Program) {
+    assert_eq!(program.hear()["address"], of.origin);
+    let mut visitor = Visitor::of(app, issuer, "agent01").await;
+    let me = visitor.open(&of.at("/me")).await.answer.json();
+    assert_eq!((&me["name"], &me["email"]), (&json!("Arno Agent"), &json!(format!("agent01@{DOMAIN}"))), "{me}");
+    assert!(me["groups"].as_array().unwrap().contains(&json!("role:agent")), "{me}");
+    app.auth().operator().end_sessions_of(app.key("agent01")).await.unwrap();
+    until("the page closes", async || visitor.load(&of.at("/me")).await.status == 302).await;
+
+    visitor.open(&of.at("/me")).await.answer.json();
+    let token = visitor.token();
+    let page = visitor.open(&of.at("/logout")).await;
+    assert_eq!((&*page.address, page.answer.json()), (&*of.at("/bye"), json!({ "bye": true })), "{page:?}");
+    assert!(!app.client().await.is_valid(&token).await);
+}
+
+/// django-allauth: an account with what it was told, recognised by its subject.
+async fn allauth(app: &TestApp, issuer: &str, of: &Registered, program: &mut Program) {
+    assert_eq!(program.hear()["address"], of.origin);
+    let mut visitor = Visitor::of(app, issuer, "agent01").await;
+    for _ in 0..2 {
+        let page = visitor.open(&of.at("/accounts/oidc/deskpass/login/")).await;
+        assert_eq!((&*page.address, page.answer.status), (&*of.at("/me"), 200), "{page:?}");
+        let me = page.answer.json();
+        let (told, checked) = (&me["told"]["userinfo"], &me["told"]["id_token"]);
+        assert_eq!((&me["users"], &me["email"]), (&json!(1), &json!(format!("agent01@{DOMAIN}"))), "{me}");
+        assert_eq!((&me["uid"], &told["name"]), (&checked["sub"], &json!("Arno Agent")), "{me}");
+        assert!(told["groups"].as_array().unwrap().contains(&json!("role:agent")), "{me}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn libraries_and_a_help_desk_sign_their_users_in_and_out() {
     let app = provider().await;
-    let [required, optional] = [PkceRequirement::Required, PkceRequirement::Optional];
-    let node = Registered::new(&app, "openid-client", "/cb", required).await;
-    let python = Registered::new(&app, "authlib", "/cb", required).await;
-    let desk = Registered::new(&app, "Help desk", "/oidc/callback/", required).await;
-    let rack = Registered::new(&app, "OmniAuth", "/auth/openid_connect/callback", optional).await;
+    let node = Registered::new(&app, "openid-client", "/cb").await;
+    let python = Registered::new(&app, "authlib", "/cb").await;
+    let desk = Registered::new(&app, "Help desk", "/oidc/callback/").await;
+    let optional = |registration, _: &str| ClientRegistration { pkce: PkceRequirement::Optional, ..registration };
+    let rack = Registered::with(&app, "OmniAuth", "/auth/openid_connect/callback", optional).await;
     let (issuer, discovery) = (issuer(&app), app.client().await.discovery().await);
     // They start at the same time.
     let bye = [&node, &python, &desk, &rack].map(|program| program.at("/bye"));
@@ -175,4 +169,20 @@ async fn libraries_and_a_help_desk_sign_their_users_in_and_out() {
     authlib(&app, &issuer, &python, &mut python_program).await;
     omniauth(&app, &issuer, &rack, &mut rack_program).await;
     help_desk(&app, &issuer, &desk, &mut desk_program).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn programs_of_express_and_django_sign_their_users_in() {
+    let app = provider().await;
+    let told = |registration, origin: &str| {
+        let backchannel_logout_uri = Some(format!("{origin}/backchannel-logout"));
+        ClientRegistration { backchannel_logout_uri, ..registration }
+    };
+    let node = Registered::with(&app, "Express", "/callback", told).await;
+    let django = Registered::new(&app, "Django", "/accounts/oidc/deskpass/login/callback/").await;
+    let (issuer, discovery) = (issuer(&app), app.client().await.discovery().await);
+    let mut django_program = Program::python("django_allauth.py", &django.settings(&discovery, ""));
+    let mut node_program = Program::node("express.mjs", &node.settings(&discovery, ""));
+    express(&app, &issuer, &node, &mut node_program).await;
+    allauth(&app, &issuer, &django, &mut django_program).await;
 }
