@@ -48,7 +48,9 @@ impl Auth {
             let person = self.store.person(key).await?;
             return Ok(person.map_or(HolderState::Confirmed, |person| self.holder_state(&person)));
         };
-        let report = HolderReport { key: key.clone(), said: said.clone(), default_role: self.policy.default_role };
+        let (now, default_role) = (self.clock.now(), self.policy.default_role);
+        let deny_until = self.deny_until(now);
+        let report = HolderReport { key: key.clone(), said: said.clone(), default_role, now, deny_until };
         let mut outcome = self.store.follow_holder(report.clone(), None).await?;
         if let HolderOutcome::NeedsAlarm(former) = &outcome {
             let alarm = self.holder_alarm(&report, former, source).await?;
@@ -56,8 +58,8 @@ impl Auth {
             if outcome == HolderOutcome::Unconfirmed {
                 tracing::warn!(
                     employee = %key,
-                    "the platform says that another person has this identifier: its roles do not count until an operator \
-                     confirms the person"
+                    "the platform says that another person has this identifier: the sessions ended, and the roles do not \
+                     count until an operator confirms the person"
                 );
                 self.notices_due.notify_one();
             }
@@ -68,6 +70,16 @@ impl Auth {
     /// The state of a person, as recorded.
     pub(crate) fn holder_state(&self, person: &Person) -> HolderState {
         if person.unconfirmed { self.unconfirmed_state() } else { HolderState::Confirmed }
+    }
+
+    /// Whether no session of a person counts: the platform says by its own id of people that another person holds the identifier.
+    pub(crate) fn is_refused(&self, unconfirmed: bool) -> bool {
+        unconfirmed && self.unconfirmed_state() == HolderState::Refused
+    }
+
+    /// The default role of a session that counts: that of the agent record is the former holder's, as the roles are.
+    pub(crate) fn counting_default_role(&self, default_role: Option<Role>, unconfirmed: bool) -> Option<Role> {
+        default_role.filter(|role| !unconfirmed || self.policy.default_role == Some(*role))
     }
 
     fn unconfirmed_state(&self) -> HolderState {
@@ -105,11 +117,11 @@ impl Auth {
 
     async fn holder_alarm(
         &self,
-        HolderReport { key, said, .. }: &HolderReport,
+        HolderReport { key, said, now, .. }: &HolderReport,
         former: &Holder,
         source: LeaverSource,
     ) -> Result<HolderAlarm, Error> {
-        let (now, home) = (self.clock.now(), self.policy.home_corp.as_str());
+        let (now, home) = (*now, self.policy.home_corp.as_str());
         let told = self.store.administrators(home.to_owned(), key.clone(), MAX_NOTIFIED_ADMINS).await?;
         let name = |holder: &Holder| holder.name.clone().unwrap_or_default();
         let about = NoticeAbout::Holder { employee: key.id().to_owned(), former: name(former), now: name(said) };

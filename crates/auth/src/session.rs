@@ -164,8 +164,12 @@ impl Auth {
         if let Some(left_or_disabled) = token_problem(person.disabled, person.left) {
             return Err(problem(left_or_disabled));
         }
+        if self.is_refused(person.unconfirmed) {
+            return Err(problem(TokenError::Kicked));
+        }
         let held = person.roles_at(expiry_now);
-        let roles = self.policy.effective_roles(session.method, session.vouched, session.default_role, held);
+        let default_role = self.counting_default_role(session.default_role, person.unconfirmed);
+        let roles = self.policy.effective_roles(session.method, session.vouched, default_role, held);
         Ok((TokenHolder { digest, record, roles, remaining, address_denied: false, from: None }, now))
     }
 

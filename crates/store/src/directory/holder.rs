@@ -1,13 +1,14 @@
 //! Who holds an identifier, according to the platform. An identifier that passes to another person must not open the account of the
 //! former holder: as soon as the platform says what fits another person only, the roles of the record do not count, until an operator
-//! confirms the holder. The roles stay where they are.
+//! confirms the holder. The roles stay where they are. Sessions and sign-ins that are under way may be the former holder's: they end.
 
 use deskpass_core::{EmployeeKey, Holder, HolderChange, Role, Timestamp};
 
 use crate::cache::CacheChange;
 use crate::database::{Sql, SqlValue, Tx};
-use crate::locks::lock_employee;
-use crate::oidc::endings::end_told_role;
+use crate::deny_list::EndReason;
+use crate::locks::{lock_agent, lock_employee};
+use crate::sessions::{SessionScope, end_sessions_of};
 use crate::temporary_admin::Gift;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Notice, Result, Store};
 
@@ -20,6 +21,10 @@ pub struct HolderReport {
     pub said: Holder,
     /// The role that everyone has: only others need protection.
     pub default_role: Option<Role>,
+    /// The time.
+    pub now: Timestamp,
+    /// How long the digests of the ended sessions are denied.
+    pub deny_until: Timestamp,
 }
 
 /// What is written when another person seems to hold an identifier.
@@ -78,7 +83,7 @@ enum Step {
     None(HolderOutcome),
     /// This is known from now on, and the holder is confirmed.
     Learn(Holder),
-    /// This is what the platform says about a holder who is unconfirmed already.
+    /// This is what the platform says about a holder who is unconfirmed already, and may be yet another person.
     Renew(Holder),
     /// Another person seems to hold the identifier; this is the former one.
     Doubt(Holder),
@@ -220,7 +225,9 @@ fn has_roles_by_hand(sql: &Sql<'_>, HolderReport { key, default_role, .. }: &Hol
 
 /// Writes what follows from what the platform says. The decision is made anew, under the lock of the employee.
 fn follow(tx: &mut Tx<'_>, report: &HolderReport, alarm: Option<&HolderAlarm>) -> Result<HolderOutcome> {
-    let HolderReport { key, said, default_role } = report;
+    let HolderReport { key, said, now, .. } = report;
+    // The agent as well: a sign-in with a password, or with the role of the record, is not completed meanwhile.
+    lock_agent(tx, key)?;
     lock_employee(tx, key)?;
     let former = find(tx, key)?.unwrap_or_default();
     match (next_step(tx, report)?, alarm) {
@@ -233,22 +240,28 @@ fn follow(tx: &mut Tx<'_>, report: &HolderReport, alarm: Option<&HolderAlarm>) -
             Ok(HolderOutcome::Confirmed)
         }
         (Step::Renew(claimant), _) => {
+            if Holder::compare(former.claimant.as_ref(), said, true) == HolderChange::Another {
+                end_sessions(tx, report)?;
+            }
             write(tx, key, &KnownHolder { claimant: Some(claimant), ..former })?;
             Ok(HolderOutcome::Unconfirmed)
         }
         (Step::Doubt(former), None) => Ok(HolderOutcome::NeedsAlarm(former)),
         (Step::Doubt(known), Some(HolderAlarm { notices, entry })) => {
             let (claimant, detail) = (Some(said.clone()), described(&known, said));
-            write(tx, key, &KnownHolder { known: Some(known), claimant, unconfirmed_at: Some(entry.at) })?;
+            write(tx, key, &KnownHolder { known: Some(known), claimant, unconfirmed_at: Some(*now) })?;
             tx.record_change(CacheChange::Person(key.clone()));
-            for role in Role::ALL.into_iter().filter(|role| *default_role != Some(*role)) {
-                end_told_role(tx, key, role, entry.at)?;
-            }
+            let ended = end_sessions(tx, report)?;
             notices.iter().try_for_each(|notice| notice.write(tx))?;
-            entry.clone().with_detail(detail).write(tx)?;
+            entry.clone().with_detail(format!("{detail}; {ended} session(s) ended")).write(tx)?;
             Ok(HolderOutcome::Unconfirmed)
         }
     }
+}
+
+/// Ends the sessions of whoever held the identifier before; returns their number.
+fn end_sessions(tx: &mut Tx<'_>, HolderReport { key, now, deny_until, .. }: &HolderReport) -> Result<usize> {
+    end_sessions_of(tx, key, SessionScope::All, (EndReason::Kicked, *deny_until), *now)
 }
 
 fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<KnownHolder>> {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use deskpass_core::{Digest, Session};
+use deskpass_core::{Digest, EmployeeKey, Session};
 
 use super::held_roles;
 use super::network::record_networks;
@@ -106,10 +106,19 @@ fn refusal(tx: &Tx<'_>, new: &NewSession) -> Result<Option<BeginOutcome>> {
         return retry_outcome(tx, new).map(Some);
     }
     // A default role is valid until the session ends, so it must not be revoked meanwhile either.
-    if new.default_role_from_record && lock_default_role(tx, employee)? != new.session.default_role {
+    if new.default_role_from_record
+        && (lock_default_role(tx, employee)? != new.session.default_role || is_unconfirmed(tx, employee)?)
+    {
         return without_default_role(tx, new).map(Some);
     }
     Ok(None)
+}
+
+/// Whether another person seems to hold the identifier of an employee, whose record is then not theirs. Stays so, or not, while the
+/// agent record is locked.
+fn is_unconfirmed(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool> {
+    let text = "SELECT 1 FROM employee WHERE corp_id = $1 AND employee_key = $2 AND unconfirmed_at IS NOT NULL";
+    tx.exists(text, &args![employee.corp(), employee.id()])
 }
 
 /// The outcomes of sessions whose default role may not apply any more, because the roles of their employees have changed.
