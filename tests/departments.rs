@@ -138,7 +138,7 @@ on_every_store! {
         let token = client.sign_in("supervisor01").await;
         let token = as_supervisor(&mut client, token).await;
         for id in ["supervisor01", "agent01"] {
-            let unknown = IdentifiedPerson { key: app.key(id), employee_id: id.to_owned(), through: None, name: None, department: None, department_id: Some(String::new()), avatar: None, email: None, asked_at: None, seen: false, holder: None };
+            let unknown = IdentifiedPerson { key: app.key(id), employee_id: id.to_owned(), through: None, name: None, department: None, department_id: Some(String::new()), avatar: None, email: None, asked_at: None, identified_at: None, seen: false, holder: None };
             app.auth().store.upsert_person(unknown, app.clock.now()).await.unwrap();
         }
         assert_eq!(client.me(&token).await.data()["department"], DESK, "its name is still there");

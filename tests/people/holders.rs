@@ -1,5 +1,7 @@
 //! Identifiers that pass to another person: the new holder does not get the account of the former one.
 
+use std::time::Duration;
+
 use deskpass_auth::SyncOptions;
 use deskpass_core::Role;
 use deskpass_platform::PlatformKind;
@@ -7,12 +9,13 @@ use serde_json::{Value, json};
 
 use super::{Desk, change, event_settings, synchronise};
 use crate::harness::{
-    Client, Operator, PASSWORD, Process, TestApp, binary, development, fragment, location, platform_kind, until,
-    with_settings,
+    Client, Messenger, Operator, PASSWORD, Process, TestApp, binary, development, fragment, location, platform_kind,
+    until, with_settings,
 };
 
 /// How long after a look-up another one is due.
-const LATER: std::time::Duration = std::time::Duration::from_hours(2);
+const LATER: Duration = Duration::from_hours(2);
+const SECOND: Duration = Duration::from_secs(1);
 
 /// The roles of `admin01`.
 const ADMINISTRATOR: &[&str] = &["admin", "agent", "user"];
@@ -50,6 +53,41 @@ impl Desk {
         let token = self.client.sign_in_by_phone(who).await;
         assert_eq!(self.roles(&token).await, roles, "{who}");
         token
+    }
+
+    /// Confirms whoever the platform shows, as an operator does; whether there was something to confirm.
+    async fn operator_confirms(&self, who: &str) -> bool {
+        let (auth, key) = (self.app.auth(), self.app.key(who));
+        auth.operator().confirm_holder(key).await.unwrap()
+    }
+
+    /// Has the phone of `who` scan a code; returns its secret.
+    async fn held_scan(&mut self, who: &str) -> String {
+        let qrcode = self.client.qrcode().await;
+        self.client.scan_as(&qrcode, who).await
+    }
+
+    /// Returns from the platform in another browser, which is asked whether to continue; returns the page's secret.
+    async fn held_continuation(&mut self, who: &str) -> Value {
+        let page = format!("http://{}/h5/", self.app.address);
+        let (link, _) = self.client.begin_oauth(&page).await;
+        let back = self.client.authorize(&link, who).await;
+        json!({ "continue": fragment(location(&self.client.oauth_callback(&back, "").await), "continue") })
+    }
+
+    /// The same where the platform tells another browser anything: with PKCE it does not.
+    async fn maybe_held_continuation(&mut self, who: &str) -> Option<Value> {
+        if Messenger::current().has_pkce() { None } else { Some(self.held_continuation(who).await) }
+    }
+
+    /// Asserts that sign-ins that were held open begin no session any more, and that the platform must be asked again.
+    async fn are_over(&mut self, scan: &str, continuation: Option<&Value>) {
+        let over = self.client.decide("confirm", scan).await;
+        assert_eq!(over.refused(409, 1019).reason(), "over");
+        if let Some(continuation) = continuation {
+            let over = self.client.post("/api/auth/oauth2/continue", &[], continuation).await;
+            assert_eq!(over.refused(409, 1019).reason(), "over");
+        }
     }
 
     /// Asserts what a person can do whom nobody has confirmed; returns the token, if there is one.
@@ -90,14 +128,14 @@ on_every_platform! {
         let strays = "SELECT count(*) FROM notice WHERE subject = 'holder_unconfirmed' AND substr(id, 25)";
         assert_eq!(desk.app.query(&format!("{strays} NOT IN (SELECT reference {row})")), ["0"]);
 
-        desk.app.auth().operator().confirm_holder(desk.app.key("admin01")).await.unwrap();
+        assert!(desk.operator_confirms("admin01").await);
         if let Some(token) = token {
             assert_eq!(desk.roles(&token).await, ADMINISTRATOR, "live");
         }
         assert_eq!(desk.refusal(&former).await, "kicked");
         desk.signs_in_with("admin01", ADMINISTRATOR).await;
         assert_eq!(desk.holder_rows("admin01").len(), 2);
-        assert!(!desk.app.auth().operator().confirm_holder(desk.app.key("admin01")).await.unwrap());
+        assert!(!desk.operator_confirms("admin01").await);
     }
 
     async fn data_without_holders_learns_them_and_locks_nobody_out() {
@@ -151,12 +189,12 @@ on_every_platform! {
         let mut desk = Desk::without_events().await;
         let key = desk.app.key("user01");
         desk.app.auth().operator().revoke(key.clone(), "user").await.unwrap();
-        desk.app.auth().operator().add_agent(key.clone(), "agent").await.unwrap();
+        desk.app.auth().operator().add_agent(key, "agent").await.unwrap();
         let former = desk.signs_in_with("user01", &["agent"]).await;
         desk.change("user01", &another()).await;
         let limited = desk.limited("user01").await;
         assert_eq!(desk.refusal(&former).await, "kicked");
-        desk.app.auth().operator().confirm_holder(key).await.unwrap();
+        assert!(desk.operator_confirms("user01").await);
         let token = desk.signs_in_with("user01", &["agent"]).await;
         if let Some(limited) = limited {
             assert_eq!(desk.roles(&limited).await, ["user"], "as it began");
@@ -212,6 +250,76 @@ on_every_platform! {
         } else {
             desk.signs_in_with("supervisor02", &["user"]).await;
         }
+    }
+}
+
+on_every_platform! {
+    both stores:
+    /// The phone's question, and the page that asks whether to continue, are answered when the identifier is another person's.
+    async fn a_sign_in_that_is_held_open_begins_no_session_of_the_next_holder() {
+        let mut desk = Desk::without_events().await;
+        desk.signs_in_with("admin01", ADMINISTRATOR).await;
+        let (scan, continuation) = (desk.held_scan("admin01").await, desk.maybe_held_continuation("admin01").await);
+        desk.app.clock.advance(SECOND);
+        desk.change("admin01", &another()).await;
+        desk.is_unconfirmed("admin01").await;
+        let name = "SELECT name FROM employee WHERE employee_key = 'admin01'";
+        let known = desk.app.query(name);
+        let own = if has_ids() { None } else { Some(desk.held_scan("admin01").await) };
+        assert!(desk.operator_confirms("admin01").await);
+        desk.are_over(&scan, continuation.as_ref()).await;
+        assert_eq!(desk.app.query(name), known, "the former holder's name is not written");
+        if let Some(own) = own {
+            desk.client.decide("confirm", &own).await.data();
+        }
+    }
+}
+
+on_every_store! {
+    async fn a_sign_in_that_is_held_open_is_not_taken_for_that_of_a_person_who_got_the_identifier() {
+        let mut desk = Desk::start().await;
+        desk.signs_in_with("supervisor01", &["supervisor", "user"]).await;
+        let (scan, continuation) = (desk.held_scan("supervisor01").await, desk.held_continuation("supervisor01").await);
+        desk.app.clock.advance(SECOND);
+        for (from, to) in [("supervisor01", "supervisor02"), ("agent01", "supervisor01")] {
+            desk.change(from, &json!({ "userid": to })).await;
+            desk.send(&json!({ "change": "renamed", "userid": from, "to": to })).await;
+            desk.handled().await;
+        }
+        let sessions = "SELECT count(*) FROM session WHERE employee_key = 'supervisor01'";
+        let name = "SELECT name FROM employee WHERE employee_key = 'supervisor01'";
+        assert_eq!(desk.app.query(name), ["Arno Agent"]);
+        desk.are_over(&scan, Some(&continuation)).await;
+        assert_eq!((desk.app.query(sessions), desk.app.query(name)), (vec!["0".to_owned()], vec!["Arno Agent".to_owned()]));
+        // Asked again, the platform says who it is.
+        desk.signs_in_with("supervisor01", &["agent", "user"]).await;
+    }
+
+    /// WeCom says who holds an identifier in a profile only, for which a sign-in does not wait long.
+    async fn no_answer_about_the_holder_is_no_confirmation() {
+        let mut desk = Desk::without_events().await;
+        let (known, profile) = (desk.client.sign_in_by_phone("admin01").await, Messenger::current().profile);
+        desk.app.clock.advance(LATER);
+        until("nobody is due", async || {
+            Box::pin(desk.app.auth().recheck()).await.unwrap();
+            desk.app.query("SELECT count(*) FROM employee WHERE tried_at IS NOT NULL") == ["1"]
+        })
+        .await;
+        desk.change("admin01", &another()).await;
+        desk.client.set_fault(&json!({ "api": profile, "drop": true, "times": 1 })).await;
+        // It goes on, and the re-check of the service may be quicker than the next line.
+        let token = desk.client.sign_in_by_phone("admin01").await;
+        until("the comparison is made up for", async || {
+            Box::pin(desk.app.auth().recheck()).await.unwrap();
+            desk.holder_rows("admin01").len() == 1
+        })
+        .await;
+        assert_eq!(desk.refusal(&known).await, "kicked");
+        assert!(!desk.client.verify(&token).await["roles"].to_string().contains("admin"));
+        desk.is_unconfirmed("admin01").await;
+        // While nobody has confirmed the person, no answer changes nothing either.
+        desk.client.set_fault(&json!({ "api": profile, "drop": true, "times": 1 })).await;
+        desk.signs_in_with("admin01", &["user"]).await;
     }
 }
 

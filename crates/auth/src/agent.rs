@@ -153,8 +153,9 @@ impl Auth {
         code_claim.clone()?;
         let sign = self.begun_sign(&BegunSigns { flow: *flow, ..BegunSigns::default() }).await?;
         self.admit_code(sign, login.visitor.address.decided).await?;
-        let identity = self.exchange_code(CodeRedemption { code, entry: *entry, redirect_uri, verifier: None }).await?;
-        let PlatformUser::Known(who) = self.resolve_user(&identity).await? else {
+        let exchanged =
+            self.exchange_code(CodeRedemption { code, entry: *entry, redirect_uri, verifier: None }).await?;
+        let PlatformUser::Known(who) = self.resolve_user(&exchanged).await? else {
             return Err(Refusal::NotAMember.into());
         };
         if who.key != login.employee {

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use crate::code_claim::CLAIM_LIFETIME;
+use crate::platform_user::ExchangedCode;
 use crate::{CallbackOutcome, Error, InternalError, Refusal};
 
 /// How long a second request waits for the first: a browser gets its answer within five seconds.
@@ -30,6 +31,8 @@ pub struct CodeExchange {
     since: Option<Timestamp>,
     /// The identity that the platform returned.
     pub(crate) identity: Option<Identity>,
+    /// When the platform was asked for it.
+    identified_at: Option<Timestamp>,
     /// The ticket and the token of the sign-in. A retry uses the same ones: the session may have begun although it seems to have
     /// failed.
     pub(crate) token: Option<TicketedToken>,
@@ -40,6 +43,11 @@ pub struct CodeExchange {
 impl CodeExchange {
     pub(crate) fn started(leased_at: Timestamp, token: TicketedToken) -> Self {
         Self { since: Some(leased_at), token: Some(token), ..Self::default() }
+    }
+
+    /// The identity behind the code, if the platform has returned it. Nodes of the previous version did not keep when they asked.
+    pub(crate) fn exchanged(self, now: Timestamp) -> Option<ExchangedCode> {
+        Some(ExchangedCode { identity: self.identity?, asked_at: self.identified_at.unwrap_or(now) })
     }
 
     /// Whether another request may take over: the exchange failed for a transient reason, or its lease expired.
@@ -56,6 +64,8 @@ impl CodeExchange {
 struct StoredExchange {
     since: Option<Timestamp>,
     identity: Option<Identity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identified_at: Option<Timestamp>,
     token: Option<TicketedToken>,
     outcome: Option<StoredOutcome>,
     /// Whether the refusal is that the holder is unconfirmed, for which nodes of the previous version have no word.
@@ -89,7 +99,8 @@ impl From<CodeExchange> for StoredExchange {
                 | InternalError::UnsealFailed,
             )) => StoredOutcome::Failed { platform: false },
         });
-        Self { since: progress.since, identity: progress.identity, token: progress.token, outcome, holder_unconfirmed }
+        let CodeExchange { since, identity, identified_at, token, .. } = progress;
+        Self { since, identity, identified_at, token, outcome, holder_unconfirmed }
     }
 }
 
@@ -101,7 +112,8 @@ impl From<StoredExchange> for CodeExchange {
             StoredOutcome::Refused(refusal) => Err(refusal.into()),
             StoredOutcome::Failed { platform } => Err(InternalError::OtherNode { platform }.into()),
         });
-        Self { since: stored.since, identity: stored.identity, token: stored.token, outcome }
+        let StoredExchange { since, identity, identified_at, token, .. } = stored;
+        Self { since, identity, identified_at, token, outcome }
     }
 }
 
@@ -124,9 +136,10 @@ pub(crate) async fn claim_exchange(
     Ok(claimed.await?.and_then(Result::ok))
 }
 
-pub(crate) async fn store_identity(codes: &CodeStore, code: Digest, now: Timestamp, identity: &Identity) {
+pub(crate) async fn store_identity(codes: &CodeStore, code: Digest, now: Timestamp, exchanged: &ExchangedCode) {
     let noted = |seen: PlatformCode<CodeExchange>| {
-        let progress = CodeExchange { identity: Some(identity.clone()), ..seen.progress };
+        let ExchangedCode { identity, asked_at } = exchanged.clone();
+        let progress = CodeExchange { identity: Some(identity), identified_at: Some(asked_at), ..seen.progress };
         Ok::<_, ()>(PlatformCode { progress, ..seen })
     };
     if let Err(error) = codes.update(&code, now, noted).await {

@@ -1,7 +1,7 @@
 //! Who holds an identifier. A platform may give an identifier to another person, who must not get the account of the former holder: the
 //! store compares what the platform says with what it said before, and here is what follows from it.
 
-use deskpass_core::{EmployeeKey, Holder, IdentifiedPerson, Person, Role, Roles};
+use deskpass_core::{EmployeeKey, Holder, IdentifiedPerson, Person, Role, Roles, Timestamp};
 use deskpass_platform::{Identity, Profile};
 use deskpass_store::{
     AuditEvent, HolderAlarm, HolderOutcome, HolderReport, LogEntry, NoticeAbout, NoticeSubject, UnconfirmedHolder,
@@ -36,12 +36,13 @@ impl Auth {
         says_who.then_some(holder)
     }
 
-    /// Compares what the platform says about who holds an employee's identifier with what it said before. If it seems to be another
-    /// person, administrators are told.
+    /// Compares what the platform, asked at `asked_at`, says about who holds an employee's identifier with what it said before. If it seems
+    /// to be another person, administrators are told.
     pub(crate) async fn follow_holder(
         &self,
         key: &EmployeeKey,
         said: Option<&Holder>,
+        asked_at: Timestamp,
         source: LeaverSource,
     ) -> Result<HolderState, Error> {
         let Some(said) = said else {
@@ -50,7 +51,7 @@ impl Auth {
         };
         let (now, default_role) = (self.clock.now(), self.policy.default_role);
         let deny_until = self.deny_until(now);
-        let report = HolderReport { key: key.clone(), said: said.clone(), default_role, now, deny_until };
+        let report = HolderReport { key: key.clone(), said: said.clone(), asked_at, default_role, now, deny_until };
         let mut outcome = self.store.follow_holder(report.clone(), None).await?;
         if let HolderOutcome::NeedsAlarm(former) = &outcome {
             let alarm = self.holder_alarm(&report, former, source).await?;
@@ -86,9 +87,25 @@ impl Auth {
         if self.platform.kind().has_holder_ids() { HolderState::Refused } else { HolderState::Limited }
     }
 
+    /// No answer is no confirmation: if a sign-in got none about who holds the identifier, the re-check asks at once, and what another
+    /// person began ends.
+    async fn compare_holder_soon(&self, key: &EmployeeKey) -> Result<(), Error> {
+        if self.platform.kind().has_holder_ids() {
+            return Ok(());
+        }
+        if self.store.compare_holder_soon(key.clone(), self.policy.default_role).await? {
+            self.recheck_due.notify_one();
+        }
+        Ok(())
+    }
+
     /// Follows the holder of the identifier of a user who signs in. Refused if another person holds it for certain.
     pub(crate) async fn require_holder(&self, who: &IdentifiedPerson) -> Result<(), Error> {
-        match self.follow_holder(&who.key, who.holder.as_ref(), LeaverSource::SignIn).await? {
+        if who.holder.is_none() && who.through.is_none() {
+            self.compare_holder_soon(&who.key).await?;
+        }
+        let asked_at = who.identified_at.unwrap_or_else(|| self.clock.now());
+        match self.follow_holder(&who.key, who.holder.as_ref(), asked_at, LeaverSource::SignIn).await? {
             HolderState::Confirmed | HolderState::Limited => Ok(()),
             HolderState::Refused => Err(Refusal::HolderUnconfirmed.into()),
         }

@@ -28,13 +28,24 @@ pub(crate) enum PlatformUser {
     Unknown(EmployeeKey),
 }
 
+/// The identity behind a code of the platform.
+#[derive(Clone, Debug)]
+pub(crate) struct ExchangedCode {
+    pub(crate) identity: Identity,
+    /// When the platform was asked.
+    pub(crate) asked_at: Timestamp,
+}
+
 impl Auth {
     /// Asks the platform for the identity behind a code, which uses the code up.
-    pub(crate) async fn exchange_code(&self, redemption: CodeRedemption<'_>) -> Result<Identity, Error> {
-        self.platform.redeem(redemption).await.map_err(classify_code_error)
+    pub(crate) async fn exchange_code(&self, redemption: CodeRedemption<'_>) -> Result<ExchangedCode, Error> {
+        let asked_at = self.clock.now();
+        let identity = self.platform.redeem(redemption).await.map_err(classify_code_error)?;
+        Ok(ExchangedCode { identity, asked_at })
     }
 
-    pub(crate) async fn resolve_user(&self, identity: &Identity) -> Result<PlatformUser, Error> {
+    pub(crate) async fn resolve_user(&self, exchanged: &ExchangedCode) -> Result<PlatformUser, Error> {
+        let ExchangedCode { identity, asked_at: identified_at } = exchanged;
         let (key, id) = self.employee_key(identity)?;
         self.require_own_spelling(&key, &id).await?;
         // Fetched for every identity, including those that act as another employee.
@@ -52,8 +63,9 @@ impl Auth {
                 None => {}
             }
         }
-        let asked_at = Some(asked_at - MAX_NODE_CLOCK_SKEW);
-        let who = IdentifiedPerson { asked_at, holder, ..identified_person(key, id.as_str(), profile) };
+        let (identified_at, asked_at) = (Some(*identified_at), Some(asked_at - MAX_NODE_CLOCK_SKEW));
+        let who = identified_person(key, id.as_str(), profile);
+        let who = IdentifiedPerson { asked_at, identified_at, holder, ..who };
         self.require_holder(&who).await?;
         Ok(PlatformUser::Known(who))
     }
@@ -173,8 +185,9 @@ impl Auth {
             // after which nothing shows it any more.
             self.request_synchronisation().await?;
         }
-        if !is_current {
-            self.store.upsert_person(updated, self.clock.now()).await?;
+        if !is_current && !self.store.upsert_person(updated, self.clock.now()).await? {
+            // It is about a former holder of the identifier, and so are the groups.
+            return Ok(());
         }
         self.apply_rules_to(who).await
     }
@@ -193,6 +206,7 @@ pub(crate) fn identified_person(key: EmployeeKey, id: &str, profile: Option<Prof
         avatar: None,
         email: None,
         asked_at: None,
+        identified_at: None,
         seen: profile.as_ref().is_some_and(shows_member),
         holder: None,
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use deskpass_core::{
     Access, ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginMethod, LoginSource, NoEntropy, PendingSignIn,
     Person, PersonPreview, PlatformVouching, Role, Roles, SealedToken, Secret, Session, SignInOrigin, SignInStage,
-    nearby_network,
+    Timestamp, nearby_network,
 };
 use deskpass_store::{AuditEvent, BeginOutcome, NewSession, NoticeSubject, Precondition, SignInNetwork, SignInStep};
 
@@ -33,8 +33,8 @@ pub(crate) struct SignInRequest<'a> {
 pub(crate) enum SignInProof {
     /// No proof.
     None,
-    /// The platform identified the user just now.
-    Platform,
+    /// The platform identified the user: it was asked at this time, if that is known.
+    Platform(Option<Timestamp>),
     /// The platform identified this linked identity just now, which may act as the employee.
     Linked(EmployeeKey),
     /// The platform identified the user earlier, as this bind proof says.
@@ -51,7 +51,7 @@ pub(crate) enum SignInProof {
 impl SignInProof {
     fn vouching(&self) -> PlatformVouching {
         match self {
-            Self::Platform | Self::Password { device_proven: true, .. } => PlatformVouching::Directly,
+            Self::Platform(_) | Self::Password { device_proven: true, .. } => PlatformVouching::Directly,
             Self::Linked(_) | Self::BindProof(_) => PlatformVouching::Through,
             Self::None | Self::Password { device_proven: false, .. } => PlatformVouching::None,
         }
@@ -68,7 +68,7 @@ impl SignInProof {
 
     /// The proof of a user whom the platform identified.
     pub(crate) fn of(who: &IdentifiedPerson) -> Self {
-        who.through.clone().map_or(Self::Platform, Self::Linked)
+        who.through.clone().map_or(Self::Platform(who.identified_at), Self::Linked)
     }
 }
 
@@ -169,6 +169,8 @@ impl Auth {
                 let person = self.store.person(request.employee).await?;
                 return Err(person.and_then(|person| refusal_of(&person)).unwrap_or(Refusal::Disabled).into());
             }
+            // Meanwhile the identifier passed to another person: who it is must be asked again.
+            BeginOutcome::HolderChanged => return Err(Refusal::SignInOver.into()),
             BeginOutcome::DefaultRoleRevoked => return Ok(None),
             BeginOutcome::PreconditionFailed => return Err(request.proof.refusal().into()),
         }
@@ -194,7 +196,7 @@ impl Auth {
 
     /// The roles of a user who signs in through the platform, and the default role among them.
     pub async fn platform_sign_in_roles(&self, person: &Person) -> Result<(Roles, Option<DefaultRoleGrant>), Error> {
-        self.available_roles(person, LoginMethod::Qrcode, &SignInProof::Platform).await
+        self.available_roles(person, LoginMethod::Qrcode, &SignInProof::Platform(None)).await
     }
 
     /// The roles of a user in a session that begins with this method and proof, and the default role among them.
@@ -219,7 +221,7 @@ impl Auth {
     /// The default role of a user without roles: that of the agent record, or else the deployment's, if the platform vouches.
     async fn default_role(&self, person: &Person, proof: &SignInProof) -> Result<Option<DefaultRoleGrant>, Error> {
         let usual = match proof {
-            SignInProof::Platform | SignInProof::Linked(_) => self.policy.default_role,
+            SignInProof::Platform(_) | SignInProof::Linked(_) => self.policy.default_role,
             // With a bind proof the platform vouches as with any sign-in through it. Where anyone may bind without a proof, in
             // development mode, only employees with a role can sign in.
             SignInProof::BindProof(_) if !matches!(self.policy.bind, BindPolicy::Open) => self.policy.default_role,
@@ -303,8 +305,9 @@ impl Auth {
             session: session.clone(),
             default_role_from_record: default_role.is_some_and(|default| default.by_record),
             held_roles: held,
+            asked_at: if let SignInProof::Platform(asked_at) = request.proof { asked_at } else { None },
             precondition: match &request.proof {
-                SignInProof::None | SignInProof::Platform => Precondition::None,
+                SignInProof::None | SignInProof::Platform(_) => Precondition::None,
                 SignInProof::Linked(identity) => Precondition::Link(identity.clone()),
                 SignInProof::BindProof(proof) => Precondition::Proof(*proof),
                 SignInProof::Password { half, .. } => Precondition::PartialSession(*half),

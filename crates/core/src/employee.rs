@@ -307,6 +307,10 @@ pub struct IdentifiedPerson {
     /// Events of the platform that arrived by this time are older than what it said here. `None`: nothing is known of it.
     #[serde(default)]
     pub asked_at: Option<Timestamp>,
+    /// When the platform was asked who holds the identifier. `None`: nothing is known of it, as in records written by nodes of the
+    /// previous version.
+    #[serde(default)]
+    pub identified_at: Option<Timestamp>,
     /// Whether the platform showed the user's record to the application. Records written by nodes of the previous version do not say.
     #[serde(default)]
     pub seen: bool,

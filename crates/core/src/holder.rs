@@ -74,11 +74,12 @@ impl Holder {
     /// This with what `earlier` knew besides. A list of members need not have everything that a profile has.
     #[must_use]
     pub fn completed(self, earlier: &Self) -> Self {
-        if self.source != earlier.source || self.id != earlier.id || self.name != earlier.name {
+        let is_named_differently = self.name.is_some() && self.name != earlier.name;
+        if self.source != earlier.source || self.id != earlier.id || is_named_differently {
             return self;
         }
-        let email = self.email.clone().or_else(|| earlier.email.clone());
-        Self { email, ..self }
+        let (name, email) = (self.name.or_else(|| earlier.name.clone()), self.email.or_else(|| earlier.email.clone()));
+        Self { source: self.source, id: self.id, name, email }
     }
 }
 
@@ -125,9 +126,15 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_addresses_takes_none_away() {
+    fn what_the_platform_does_not_say_takes_nothing_away() {
         let full = named("Bo", "bo@example.com");
         assert_eq!(named("Bo", "").completed(&full), full);
         assert_eq!(named("Cy", "").completed(&full), named("Cy", ""));
+        let full = Holder { id: Some("ou_1".to_owned()), ..full };
+        assert_eq!(
+            Holder { name: None, email: None, ..full.clone() }.completed(&full),
+            full,
+            "no profile was answered"
+        );
     }
 }

@@ -5,5 +5,9 @@ ALTER TABLE employee ADD COLUMN holder TEXT;
 ALTER TABLE employee ADD COLUMN claimant TEXT;
 ALTER TABLE employee ADD COLUMN unconfirmed_at BIGINT;
 
+-- Since when the record is about its present holder, as far as is known here: what the platform said before that may be about another
+-- person. NULL if it has had one holder.
+ALTER TABLE employee ADD COLUMN holder_since_at BIGINT;
+
 -- Where the platform's ids of people come from: those of another application are learned anew.
 ALTER TABLE desk ADD COLUMN holder_source TEXT;

@@ -29,8 +29,9 @@ use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, Store};
 pub use administrators::read_has_administrator;
 pub use email::SetEmailOutcome;
 pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleSelection};
-pub(crate) use holder::move_holder;
+use holder::note_first_holder;
 pub use holder::{ConfirmOutcome, HolderAlarm, HolderOutcome, HolderReport, UnconfirmedHolder};
+pub(crate) use holder::{move_holder, note_holder};
 pub(crate) use people::{MAX_SCANNED_ENTRIES, is_selective};
 pub use people::{PeopleCount, PeoplePage};
 pub use person::ListedPerson;
@@ -138,8 +139,9 @@ impl Store {
         .await
     }
 
-    /// Stores the platform's data about a person, and adds the person if they are new.
-    pub async fn upsert_person(&self, who: IdentifiedPerson, at: Timestamp) -> Result<()> {
+    /// Stores the platform's data about a person, and adds the person if they are new; `false`, with no change, if it is about a former
+    /// holder of the identifier.
+    pub async fn upsert_person(&self, who: IdentifiedPerson, at: Timestamp) -> Result<bool> {
         self.database.write(move |tx| upsert(tx, &who, at)).await
     }
 
@@ -227,17 +229,20 @@ impl Store {
 }
 
 /// Stores the platform's data about a person, and adds the person if they are new, as part of a transaction.
-pub(crate) fn upsert(tx: &mut Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Result<()> {
+pub(crate) fn upsert(tx: &mut Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Result<bool> {
     let change = email::platform_change(tx, who)?;
     let is_known = person::exists(tx, &who.key)?;
-    person::upsert(tx, who, at)?;
+    if !person::upsert(tx, who, at)? {
+        return Ok(false);
+    }
     if !is_known {
+        note_first_holder(tx, &who.key)?;
         lock_out_leaver(tx, &who.key, who.asked_at)?;
     }
     email::apply(tx, &who.key, &change)?;
     terms::refresh(tx, &who.key)?;
     tx.record_change(CacheChange::Person(who.key.clone()));
-    Ok(())
+    Ok(true)
 }
 
 /// Whether a person is the last administrator of their corporation who may sign in. The caller holds the administration lock.

@@ -61,7 +61,8 @@ async fn the_exchange_of_a_dead_node_is_claimed_once() {
     let shared = SharedState::in_process();
     let (code, clock) = begun(&shared).await;
     let identity = Identity::member("a");
-    store_identity(&shared.codes, code, clock.now(), &identity).await;
+    let exchanged = ExchangedCode { identity: identity.clone(), asked_at: clock.now() };
+    store_identity(&shared.codes, code, clock.now(), &exchanged).await;
     clock.advance(Duration::from_millis(4_999));
     assert!(
         claim_exchange(&shared.codes, code, &clock, token()).await.unwrap().is_none(),
@@ -136,7 +137,8 @@ async fn a_code_that_was_refused_before_the_platform_was_asked_is_remembered_as_
         let shared = SharedState::in_process();
         let (code, clock) = begun(&shared).await;
         if let Some(identity) = known {
-            store_identity(&shared.codes, code, clock.now(), identity).await;
+            let exchanged = ExchangedCode { identity: identity.clone(), asked_at: clock.now() };
+            store_identity(&shared.codes, code, clock.now(), &exchanged).await;
         }
         store_outcome(&shared.codes, code, clock.now(), Err(refusal.clone().into())).await.unwrap_err();
         clock.advance(CLAIM_LIFETIME.saturating_sub(Duration::from_millis(1)));
@@ -150,10 +152,12 @@ fn elsewhere(outcome: Result<CallbackOutcome, Error>) -> Result<CallbackOutcome,
     let identity = Some(Identity::Linked { corp_id: "ww".into(), userid: "a".into() });
     let since = Some(Timestamp::from_millis(7));
     let token = Some(token());
-    let progress = CodeExchange { since, identity: identity.clone(), token, outcome: Some(outcome) };
+    let identified_at = since;
+    let progress = CodeExchange { since, identity: identity.clone(), identified_at, token, outcome: Some(outcome) };
     let text = serde_json::to_string(&progress).unwrap();
     let read: CodeExchange = serde_json::from_str(&text).unwrap();
     assert_eq!((read.since, &read.identity, read.token), (since, &identity, token));
+    assert_eq!(read.identified_at, identified_at);
     read.outcome.unwrap()
 }
 

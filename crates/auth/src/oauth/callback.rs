@@ -3,7 +3,7 @@
 use std::fmt;
 
 use deskpass_core::{ClientInfo, Digest, EmployeeKey, LoginMethod, TicketedToken};
-use deskpass_platform::{CodeRedemption, EntryPoint, Identity};
+use deskpass_platform::{CodeRedemption, EntryPoint};
 use deskpass_store::PlatformCode;
 
 use super::BegunSigns;
@@ -12,7 +12,7 @@ use crate::code_exchange::{
     CodeExchange, SHARED_OUTCOME_TIMEOUT, await_outcome, claim_exchange, store_identity, store_outcome,
 };
 use crate::link_opener::LinkOpener;
-use crate::platform_user::PlatformUser;
+use crate::platform_user::{ExchangedCode, PlatformUser};
 use crate::single_use::{CODE_LIFETIME, SingleUse, UseReceipt};
 use crate::{Auth, CallbackOutcome, Error, FunnelStep, Refusal};
 
@@ -100,7 +100,7 @@ impl Auth {
         match claim_exchange(&self.shared.codes, code, &self.clock, fresh).await? {
             Some(seen) => {
                 let token = seen.progress.token.unwrap_or(fresh);
-                self.run_exchange(code, callback, seen.progress.identity, token).await
+                self.run_exchange(code, callback, seen.progress.exchanged(self.clock.now()), token).await
             }
             None => await_outcome(&self.shared.codes, code, &self.clock, SHARED_OUTCOME_TIMEOUT).await,
         }
@@ -110,12 +110,12 @@ impl Auth {
         &self,
         code: Digest,
         callback: &OAuthCallback,
-        known: Option<Identity>,
+        known: Option<ExchangedCode>,
         token: TicketedToken,
     ) -> Result<CallbackOutcome, Error> {
         let (used, who, outcome) = match self.identify_and_use_code(code, callback, known).await {
-            Ok((identity, used)) => {
-                let (who, outcome) = self.admit_user(callback, &identity, token).await;
+            Ok((exchanged, used)) => {
+                let (who, outcome) = self.admit_user(callback, &exchanged, token).await;
                 (Some(used), who, outcome)
             }
             Err(error) => (None, self.stored_user(&code).await, Err(error)),
@@ -143,40 +143,41 @@ impl Auth {
         &self,
         code: Digest,
         callback: &OAuthCallback,
-        known: Option<Identity>,
-    ) -> Result<(Identity, UseReceipt), Error> {
+        known: Option<ExchangedCode>,
+    ) -> Result<(ExchangedCode, UseReceipt), Error> {
         if let Some(scan_id) = &callback.scan_id {
             self.require_scannable(scan_id, &callback.visitor).await?;
         }
-        let identity = if let Some(identity) = known {
-            identity
+        let exchanged = if let Some(exchanged) = known {
+            exchanged
         } else {
-            let identity = self.exchange_code(callback.redemption()).await?;
-            store_identity(&self.shared.codes, code, self.clock.now(), &identity).await;
-            identity
+            let exchanged = self.exchange_code(callback.redemption()).await?;
+            store_identity(&self.shared.codes, code, self.clock.now(), &exchanged).await;
+            exchanged
         };
         // The platform accepts a code once, but the record in Redis may have been restored.
         let used = self.use_once(SingleUse::Code, &code).await?.ok_or(Refusal::InvalidCode)?;
-        Ok((identity, used))
+        Ok((exchanged, used))
     }
 
     /// The user, and the outcome for them.
     async fn admit_user(
         &self,
         OAuthCallback { scan_id, flow, visitor, is_from_own_link, opener, .. }: &OAuthCallback,
-        identity: &Identity,
+        exchanged: &ExchangedCode,
         token: TicketedToken,
     ) -> (Option<EmployeeKey>, Result<CallbackOutcome, Error>) {
+        let identity = &exchanged.identity;
         if let Ok((key, _)) = self.employee_key(identity) {
             // From here on, the lines of this sign-in name the employee.
             tracing::Span::current().record("employee", tracing::field::display(key));
         }
         match self.question_of_scan(scan_id.as_deref()).await {
-            Ok(Some(question)) => return self.open_as(identity, question, visitor).await,
+            Ok(Some(question)) => return self.open_as(exchanged, question, visitor).await,
             Ok(None) => {}
             Err(error) => return (None, Err(error)),
         }
-        match (self.resolve_user(identity).await, scan_id) {
+        match (self.resolve_user(exchanged).await, scan_id) {
             (Ok(PlatformUser::Known(who)), Some(scan_id)) => {
                 let key = who.key.clone();
                 let claimed = self.claim_scan(scan_id, who, visitor.clone(), *opener).await;

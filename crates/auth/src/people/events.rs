@@ -269,7 +269,7 @@ impl Auth {
             } else if self.admit(&key, asked_at).await? == Handled::TooSoon {
                 return Ok(Handled::TooSoon);
             }
-            self.update_record(key, userid, profile).await?;
+            self.update_record(key, userid, profile, asked_at).await?;
         }
         Ok(Handled::Done)
     }
@@ -290,10 +290,17 @@ impl Auth {
     }
 
     /// Updates the record of a member. The profile names one department and no tags, so rules may need a synchronisation.
-    async fn update_record(&self, key: EmployeeKey, userid: &str, profile: Profile) -> Result<(), Error> {
+    async fn update_record(
+        &self,
+        key: EmployeeKey,
+        userid: &str,
+        profile: Profile,
+        asked_at: Timestamp,
+    ) -> Result<(), Error> {
         let holder = self.holder(None, Some(&profile));
-        self.follow_holder(&key, holder.as_ref(), LeaverSource::Event).await?;
-        self.update_person(&IdentifiedPerson { holder, ..identified_person(key, userid, Some(profile)) }).await?;
+        self.follow_holder(&key, holder.as_ref(), asked_at, LeaverSource::Event).await?;
+        let who = identified_person(key, userid, Some(profile));
+        self.update_person(&IdentifiedPerson { holder, identified_at: Some(asked_at), ..who }).await?;
         if self.all_role_rules().await?.is_empty() { Ok(()) } else { self.request_synchronisation().await }
     }
 

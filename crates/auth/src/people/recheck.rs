@@ -174,7 +174,7 @@ impl Auth {
             }
             pace.wait().await;
             let asked_at = self.clock.now();
-            match self.departure_now(&employee, userid).await {
+            match self.departure_now(&employee, userid, asked_at).await {
                 Ok(departure) => {
                     failures = Failures::default();
                     self.count_checked(pass, employee, departure, asked_at);
@@ -219,10 +219,15 @@ impl Auth {
     }
 
     /// Why the employee may not sign in according to the platform's answer.
-    async fn departure_now(&self, employee: &EmployeeKey, userid: String) -> Result<Option<LeftReason>, Error> {
+    async fn departure_now(
+        &self,
+        employee: &EmployeeKey,
+        userid: String,
+        asked_at: Timestamp,
+    ) -> Result<Option<LeftReason>, Error> {
         let profile = self.platform.profile(&Identity::Member { userid, holder_id: None }).await?;
         let said = self.holder(None, Some(&profile));
-        self.follow_holder(employee, said.as_ref(), LeaverSource::Recheck).await?;
+        self.follow_holder(employee, said.as_ref(), asked_at, LeaverSource::Recheck).await?;
         let Some(person) = self.store.person(employee).await? else { return Ok(None) };
         if shows_member(&profile) && !was_visible(&person) {
             self.store.mark_seen(employee.clone()).await?;

@@ -7,13 +7,12 @@ use deskpass_core::{
     Answer, ClientInfo, Digest, EmployeeKey, IdentifiedPerson, InvalidAnswer, MatchNumber, NoEntropy, Person,
     PhoneQuestion, QuestionRefusal, QuestionStage, QuestionStatus, Secret, Timestamp,
 };
-use deskpass_platform::Identity;
 use deskpass_store::{AuditEvent, LogEntry, PointerKind, SignInPointer};
 
 use super::QuestionKind;
 use super::unsettled::{COMMIT_PERIOD, UnsettledAnswer};
 use crate::people::refusal_of;
-use crate::platform_user::PlatformUser;
+use crate::platform_user::{ExchangedCode, PlatformUser};
 use crate::single_use::SingleUse;
 use crate::{Auth, AuthEvent, CallbackOutcome, Error, Refusal};
 
@@ -202,17 +201,17 @@ impl Auth {
     /// Opens a question for the user whom the platform identified: the user, and the outcome for them.
     pub(crate) async fn open_as(
         &self,
-        identity: &Identity,
+        exchanged: &ExchangedCode,
         question: Digest,
         phone: &ClientInfo,
     ) -> (Option<EmployeeKey>, Result<CallbackOutcome, Error>) {
-        match self.resolve_user(identity).await {
+        match self.resolve_user(exchanged).await {
             Ok(PlatformUser::Known(who)) => {
                 let opened = self.open_question(question, &who, phone).await;
                 (Some(who.key), opened)
             }
             Ok(PlatformUser::Unknown(identity)) => (Some(identity), Err(Refusal::NotAsked.into())),
-            Err(error) => (self.employee_key(identity).ok().map(|(key, _)| key), Err(error)),
+            Err(error) => (self.employee_key(&exchanged.identity).ok().map(|(key, _)| key), Err(error)),
         }
     }
 

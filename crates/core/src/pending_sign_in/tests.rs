@@ -24,6 +24,7 @@ fn claim(phone: u8) -> PhoneClaim {
         avatar: None,
         email: None,
         asked_at: None,
+        identified_at: None,
         seen: false,
         holder: None,
     };

@@ -19,6 +19,8 @@ pub struct HolderReport {
     pub key: EmployeeKey,
     /// What it says.
     pub said: Holder,
+    /// When it was asked. An answer from before the identifier passed on is about the former holder, and is ignored.
+    pub asked_at: Timestamp,
     /// The role that everyone has: only others need protection.
     pub default_role: Option<Role>,
     /// The time.
@@ -75,6 +77,8 @@ struct KnownHolder {
     known: Option<Holder>,
     claimant: Option<Holder>,
     unconfirmed_at: Option<Timestamp>,
+    /// Only read: [`note_holder`] writes it.
+    since: Option<Timestamp>,
 }
 
 /// What has to be written.
@@ -102,6 +106,18 @@ impl Store {
         }
     }
 
+    /// Has the platform asked about an employee at the next re-check, since a sign-in got no answer about who holds the identifier. Only if
+    /// there is something to compare, and to protect.
+    pub async fn compare_holder_soon(&self, key: EmployeeKey, default_role: Option<Role>) -> Result<bool> {
+        let employee = key.clone();
+        if !self.database.read(move |sql| has_roles_by_hand(sql, &employee, default_role)).await? {
+            return Ok(false);
+        }
+        let text = "UPDATE employee SET tried_at = NULL WHERE corp_id = $1 AND employee_key = $2 AND holder IS NOT NULL
+            AND unconfirmed_at IS NULL";
+        self.database.write(move |tx| Ok(tx.execute(text, &args![key.corp(), key.id()])? > 0)).await
+    }
+
     /// What is known of the holders of these identifiers; those of whom nothing is known are left out.
     pub async fn holders(&self, corp: String, keys: Vec<String>) -> Result<Vec<(String, Holder)>> {
         if keys.is_empty() {
@@ -126,7 +142,7 @@ impl Store {
     /// The holder of an identifier who seems to be another person than the former one, if that is so.
     pub async fn unconfirmed_holder(&self, key: EmployeeKey) -> Result<Option<UnconfirmedHolder>> {
         let found = self.database.read(move |sql| find(sql, &key)).await?.unwrap_or_default();
-        let KnownHolder { known, claimant, unconfirmed_at } = found;
+        let KnownHolder { known, claimant, unconfirmed_at, .. } = found;
         let (former, now) = (known.unwrap_or_default(), claimant.unwrap_or_default());
         Ok(unconfirmed_at.map(|since| UnconfirmedHolder { since, former, now }))
     }
@@ -140,7 +156,7 @@ impl Store {
     ) -> Result<ConfirmOutcome, ChangeError> {
         self.write_giving(by, Gift::Account(key.clone()), move |tx| {
             lock_employee(tx, &key)?;
-            let Some(KnownHolder { known, claimant, unconfirmed_at }) = find(tx, &key)? else {
+            let Some(KnownHolder { known, claimant, unconfirmed_at, .. }) = find(tx, &key)? else {
                 return Ok(ConfirmOutcome::Unknown);
             };
             if unconfirmed_at.is_none() {
@@ -184,10 +200,14 @@ pub(crate) fn move_holder(tx: &Tx<'_>, from: &EmployeeKey, to: &EmployeeKey) -> 
 
 /// Compares what the platform says with what is known.
 fn next_step(sql: &Sql<'_>, report: &HolderReport) -> Result<Step> {
-    let HolderReport { key, said, .. } = report;
-    let Some(KnownHolder { known, claimant, unconfirmed_at }) = find(sql, key)? else {
+    let HolderReport { key, said, asked_at, default_role, .. } = report;
+    let Some(KnownHolder { known, claimant, unconfirmed_at, since }) = find(sql, key)? else {
         return Ok(Step::None(HolderOutcome::Confirmed));
     };
+    if since.is_some_and(|since| *asked_at < since) {
+        let is_confirmed = unconfirmed_at.is_none();
+        return Ok(Step::None(if is_confirmed { HolderOutcome::Confirmed } else { HolderOutcome::Unconfirmed }));
+    }
     let mut change = Holder::compare(known.as_ref(), said, true);
     if unconfirmed_at.is_some() {
         return Ok(match (change, known) {
@@ -196,7 +216,7 @@ fn next_step(sql: &Sql<'_>, report: &HolderReport) -> Result<Step> {
             _ => renewal(claimant, said),
         });
     }
-    if change == HolderChange::Another && !said.has_id() && !has_roles_by_hand(sql, report)? {
+    if change == HolderChange::Another && !said.has_id() && !has_roles_by_hand(sql, key, *default_role)? {
         change = Holder::compare(known.as_ref(), said, false);
     }
     Ok(match change {
@@ -214,7 +234,7 @@ fn renewal(claimant: Option<Holder>, said: &Holder) -> Step {
 }
 
 /// Whether the employee was given, by hand, a role that not everyone has.
-fn has_roles_by_hand(sql: &Sql<'_>, HolderReport { key, default_role, .. }: &HolderReport) -> Result<bool> {
+fn has_roles_by_hand(sql: &Sql<'_>, key: &EmployeeKey, default_role: Option<Role>) -> Result<bool> {
     let usual = default_role.unwrap_or(Role::User);
     let text = "SELECT 1 WHERE EXISTS (SELECT 1 FROM user_role WHERE corp_id = $1 AND employee_key = $2
         AND role_id <> $3 AND role_id <> $4 AND (by_hand = 1 OR until IS NOT NULL))
@@ -225,12 +245,19 @@ fn has_roles_by_hand(sql: &Sql<'_>, HolderReport { key, default_role, .. }: &Hol
 
 /// Writes what follows from what the platform says. The decision is made anew, under the lock of the employee.
 fn follow(tx: &mut Tx<'_>, report: &HolderReport, alarm: Option<&HolderAlarm>) -> Result<HolderOutcome> {
-    let HolderReport { key, said, now, .. } = report;
+    let HolderReport { key, said, asked_at, now, .. } = report;
     // The agent as well: a sign-in with a password, or with the role of the record, is not completed meanwhile.
     lock_agent(tx, key)?;
     lock_employee(tx, key)?;
     let former = find(tx, key)?.unwrap_or_default();
-    match (next_step(tx, report)?, alarm) {
+    let step = next_step(tx, report)?;
+    let is_written =
+        matches!(step, Step::Learn(_) | Step::Renew(_)) || alarm.is_some() && matches!(step, Step::Doubt(_));
+    if is_written && former.known.is_some() {
+        // This answer may be the first about another person.
+        note_holder(tx, key, *asked_at)?;
+    }
+    match (step, alarm) {
         (Step::None(outcome), _) => Ok(outcome),
         (Step::Learn(holder), _) => {
             write(tx, key, &KnownHolder { known: Some(holder), ..KnownHolder::default() })?;
@@ -246,10 +273,10 @@ fn follow(tx: &mut Tx<'_>, report: &HolderReport, alarm: Option<&HolderAlarm>) -
             write(tx, key, &KnownHolder { claimant: Some(claimant), ..former })?;
             Ok(HolderOutcome::Unconfirmed)
         }
-        (Step::Doubt(former), None) => Ok(HolderOutcome::NeedsAlarm(former)),
+        (Step::Doubt(known), None) => Ok(HolderOutcome::NeedsAlarm(known)),
         (Step::Doubt(known), Some(HolderAlarm { notices, entry })) => {
             let (claimant, detail) = (Some(said.clone()), described(&known, said));
-            write(tx, key, &KnownHolder { known: Some(known), claimant, unconfirmed_at: Some(*now) })?;
+            write(tx, key, &KnownHolder { known: Some(known), claimant, unconfirmed_at: Some(*now), ..former })?;
             tx.record_change(CacheChange::Person(key.clone()));
             let ended = end_sessions(tx, report)?;
             notices.iter().try_for_each(|notice| notice.write(tx))?;
@@ -265,20 +292,35 @@ fn end_sessions(tx: &mut Tx<'_>, HolderReport { key, now, deny_until, .. }: &Hol
 }
 
 fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<KnownHolder>> {
-    let text = "SELECT holder, claimant, unconfirmed_at FROM employee WHERE corp_id = $1 AND employee_key = $2";
+    let text = "SELECT holder, claimant, unconfirmed_at, holder_since_at FROM employee
+        WHERE corp_id = $1 AND employee_key = $2";
     sql.first(text, &args![key.corp(), key.id()], |row| {
         let (known, claimant) = (parsed(row.maybe_text(0)?), parsed(row.maybe_text(1)?));
-        Ok(KnownHolder { known, claimant, unconfirmed_at: row.maybe_timestamp(2)? })
+        Ok(KnownHolder { known, claimant, unconfirmed_at: row.maybe_timestamp(2)?, since: row.maybe_timestamp(3)? })
     })
 }
 
 fn write(tx: &Tx<'_>, key: &EmployeeKey, holder: &KnownHolder) -> Result<()> {
-    let KnownHolder { known, claimant, unconfirmed_at } = holder;
+    let KnownHolder { known, claimant, unconfirmed_at, .. } = holder;
     let (known, claimant) = (known.as_ref().map(text_of), claimant.as_ref().map(text_of));
     let text = "UPDATE employee SET holder = $3, claimant = $4, unconfirmed_at = $5
         WHERE corp_id = $1 AND employee_key = $2";
     let values = args![key.corp(), key.id(), known.as_deref(), claimant.as_deref(), *unconfirmed_at];
     tx.execute(text, &values).map(drop)
+}
+
+/// Records since when, as far as is known here, a record is about its present holder.
+pub(crate) fn note_holder(tx: &Tx<'_>, key: &EmployeeKey, since: Timestamp) -> Result<()> {
+    let text = "UPDATE employee SET holder_since_at = $3
+        WHERE corp_id = $1 AND employee_key = $2 AND COALESCE(holder_since_at, 0) < $3";
+    tx.execute(text, &args![key.corp(), key.id(), since]).map(drop)
+}
+
+/// The same for a new record, whose identifier may have had another holder before.
+pub(super) fn note_first_holder(tx: &Tx<'_>, key: &EmployeeKey) -> Result<()> {
+    let text = "UPDATE employee SET holder_since_at = (SELECT changed_at FROM identifier_change c
+        WHERE c.corp_id = $1 AND c.employee_key = $2) WHERE corp_id = $1 AND employee_key = $2";
+    tx.execute(text, &args![key.corp(), key.id()]).map(drop)
 }
 
 /// A holder as stored.

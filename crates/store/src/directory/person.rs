@@ -59,7 +59,7 @@ pub(super) const PEOPLE_WITH_ROLES: &str =
     concat!("SELECT ", columns_with_role!(), " FROM employee e ", roles_of_person!());
 
 /// Values that the platform omits stay as they were; an empty text means that there is no value. The holder is learned only where none is
-/// known: other changes are compared first.
+/// known: other changes are compared first. What the platform said about a former holder is not written.
 const UPSERT_PERSON: &str = "INSERT INTO employee
     (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id, seen, holder)
     VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7, COALESCE($8, ''), $9, $10)
@@ -67,7 +67,8 @@ const UPSERT_PERSON: &str = "INSERT INTO employee
     department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar),
     department_id = COALESCE($8, employee.department_id),
     seen = CASE WHEN excluded.seen = 1 THEN 1 ELSE employee.seen END,
-    holder = COALESCE(employee.holder, excluded.holder)";
+    holder = COALESCE(employee.holder, excluded.holder)
+    WHERE COALESCE(employee.holder_since_at, 0) <= $11";
 
 /// Adds a person without roles, subject and address; `false`, with no change, when the person exists already.
 pub(super) fn insert(tx: &Tx<'_>, person: &Person, at: Timestamp) -> Result<bool> {
@@ -80,15 +81,17 @@ pub(super) fn insert(tx: &Tx<'_>, person: &Person, at: Timestamp) -> Result<bool
     Ok(tx.execute(text, &values)? > 0)
 }
 
-/// Stores the platform's data about a person, and adds the person if they are new.
-pub(super) fn upsert(tx: &Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Result<()> {
+/// Stores the platform's data about a person, and adds the person if they are new; `false` if it is about a former holder of the
+/// identifier.
+pub(super) fn upsert(tx: &Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Result<bool> {
     let (corp, id) = (who.key.corp(), who.key.id());
     let (name, department) = (who.name.as_deref(), who.department.as_deref());
     let (department_id, avatar) = (who.department_id.as_deref(), who.avatar.as_deref());
     let (seen, holder) = (i64::from(who.seen), who.holder.as_ref().map(text_of));
-    let values =
-        args![corp, id, &*who.employee_id, name, department, avatar, at, department_id, seen, holder.as_deref()];
-    tx.execute(UPSERT_PERSON, &values).map(drop)
+    let (id_written, holder) = (&*who.employee_id, holder.as_deref());
+    let said_at = who.identified_at.unwrap_or(Timestamp::from_millis(i64::MAX));
+    let values = args![corp, id, id_written, name, department, avatar, at, department_id, seen, holder, said_at];
+    Ok(tx.execute(UPSERT_PERSON, &values)? > 0)
 }
 
 /// Whether there is a record of an employee.

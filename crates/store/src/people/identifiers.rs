@@ -9,6 +9,7 @@ use deskpass_core::{EmployeeKey, LeftReason, MAX_CLOCK_SKEW, Timestamp};
 
 use crate::Result;
 use crate::database::{Row, Sql, Tx};
+use crate::directory::note_holder;
 
 /// How far the clock of the platform and that of a node may be apart.
 const CLOCK_SKEW: Duration = Duration::from_secs(2 * MAX_CLOCK_SKEW.as_secs());
@@ -125,13 +126,14 @@ fn record(row: &Row<'_>) -> Result<Record> {
     Ok(Record { created_at: row.timestamp(0)?, left_at: row.maybe_timestamp(1)?, left })
 }
 
-/// Records that an identifier passed on at this time. Its employee does not wait any more.
-pub(super) fn note_change(tx: &Tx<'_>, key: &EmployeeKey, at: Timestamp) -> Result<()> {
+/// Records now that an identifier passed on at this time. Its employee does not wait any more.
+pub(super) fn note_change(tx: &Tx<'_>, key: &EmployeeKey, at: Timestamp, now: Timestamp) -> Result<()> {
     let text = "INSERT INTO identifier_change (corp_id, employee_key, changed_at) VALUES ($1, $2, $3)
         ON CONFLICT (corp_id, employee_key) DO UPDATE SET waits = 0, changed_at = CASE
         WHEN excluded.changed_at > identifier_change.changed_at THEN excluded.changed_at
         ELSE identifier_change.changed_at END";
-    tx.execute(text, &args![key.corp(), key.id(), at]).map(drop)
+    tx.execute(text, &args![key.corp(), key.id(), at])?;
+    note_holder(tx, key, now)
 }
 
 /// Records that the employee with an identifier waits until their new one is known.

@@ -188,13 +188,13 @@ fn hold(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<()> {
 
 /// The identifier passed to a person without a record: nothing of a former holder stays.
 fn pass_on(tx: &mut Tx<'_>, renaming: &Renaming, holder: NewRecord) -> Result<RenameOutcome> {
-    let Renaming { from, to, happened_at, .. } = renaming;
+    let Renaming { from, to, happened_at, entry, .. } = renaming;
     if matches!(holder, NewRecord::Left | NewRecord::Empty) {
         clear_former_holder(tx, &to.key)?;
         reopen(tx, &to.key, None, None)?;
     }
-    note_change(tx, from, *happened_at)?;
-    note_change(tx, &to.key, *happened_at)?;
+    note_change(tx, from, *happened_at, entry.at)?;
+    note_change(tx, &to.key, *happened_at, entry.at)?;
     Ok(RenameOutcome::Nothing)
 }
 
@@ -202,13 +202,13 @@ fn pass_on(tx: &mut Tx<'_>, renaming: &Renaming, holder: NewRecord) -> Result<Re
 /// now does not count any more.
 fn give_up(tx: &mut Tx<'_>, renaming: &Renaming, records: &[&EmployeeKey]) -> Result<RenameOutcome> {
     let Renaming { from, to, happened_at, doubt_notices, entry, .. } = renaming;
-    note_change(tx, from, *happened_at)?;
-    note_change(tx, &to.key, *happened_at)?;
+    note_change(tx, from, *happened_at, entry.at)?;
+    note_change(tx, &to.key, *happened_at, entry.at)?;
     let mut ended = 0;
     for key in records {
         ended += vacate(tx, key, renaming)?;
         reopen(tx, key, None, None)?;
-        note_change(tx, key, entry.at)?;
+        note_change(tx, key, entry.at, entry.at)?;
     }
     doubt_notices.iter().try_for_each(|notice| notice.write(tx))?;
     let ids = records.iter().map(|key| key.id()).collect::<Vec<_>>().join(", ");
@@ -257,9 +257,9 @@ fn move_person(tx: &mut Tx<'_>, renaming: &Renaming, holder: NewRecord, waits: b
         require_code(tx, &to.key, entry.at)?;
         renaming.code_notices.iter().try_for_each(|notice| notice.write(tx))?;
     }
-    note_change(tx, from, *happened_at)?;
+    note_change(tx, from, *happened_at, entry.at)?;
     // What a late event says about the former holder must not be taken for news of the person.
-    note_change(tx, &to.key, if gone.is_some() { entry.at } else { *happened_at })?;
+    note_change(tx, &to.key, if gone.is_some() { entry.at } else { *happened_at }, entry.at)?;
     log_move(tx, renaming, ended, gone)?;
     Ok(RenameOutcome::Moved)
 }

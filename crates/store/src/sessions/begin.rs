@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use deskpass_core::{Digest, EmployeeKey, Session};
+use deskpass_core::{Digest, EmployeeKey, Session, Timestamp};
 
 use super::held_roles;
 use super::network::record_networks;
@@ -27,6 +27,8 @@ pub enum BeginOutcome {
     AlreadyBegun,
     /// The employee is missing or disabled, or left.
     EmployeeDisabled,
+    /// The identifier passed to another person after the platform was asked.
+    HolderChanged,
     /// The precondition does not hold.
     PreconditionFailed,
     /// The default role of the session may not apply any more: the agent record has another one by now, or none, or the employee's
@@ -48,7 +50,10 @@ pub(super) fn begin_all(tx: &mut Tx<'_>, sessions: &[&NewSession]) -> Result<Vec
     // session, and the roles that are read below stay as they are. A sign-in that is refused below counts as the employee's last one; it is
     // usually tried again at once, with the current roles.
     let recorded = record_sign_ins(tx, &undecided(&all))?;
-    decide(&mut all, recorded.into_iter().map(|recorded| (!recorded).then_some(BeginOutcome::EmployeeDisabled)));
+    let refused = undecided(&all).into_iter().zip(recorded);
+    let refused = refused.map(|(new, recorded)| (!recorded).then(|| why_not_recorded(tx, new)).transpose());
+    let refused = refused.collect::<Result<Vec<_>>>()?;
+    decide(&mut all, refused);
     let with_default_role = decide_default_roles(tx, &undecided(&all))?;
     decide(&mut all, with_default_role);
     let inserted = insert(tx, &undecided(&all))?;
@@ -133,16 +138,19 @@ fn without_default_role(tx: &Tx<'_>, new: &NewSession) -> Result<BeginOutcome> {
     Ok(if has_begun(tx, new)? { BeginOutcome::AlreadyBegun } else { BeginOutcome::DefaultRoleRevoked })
 }
 
+/// The platform must have been asked since the identifier has its present holder.
 const RECORD_SIGN_IN: &str = "UPDATE employee SET last_login_at = $3, last_login_ip = $4, watched = 1
-    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL";
+    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL
+    AND COALESCE(holder_since_at, 0) <= $5";
 
 /// The same for an employee about whom the platform is asked already. SQLite deletes and inserts the entry of an index whenever a column of
 /// the index's condition is set, also to the same value: so this does not set it.
 const RECORD_SIGN_IN_OF_WATCHED: &str = "UPDATE employee SET last_login_at = $3, last_login_ip = $4
-    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL AND watched = 1";
+    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL AND watched = 1
+    AND COALESCE(holder_since_at, 0) <= $5";
 
 /// Records the sign-ins with the employees, about whom the platform is asked from now on; `false` for one who is missing or disabled, or
-/// left.
+/// left, or is another person by now.
 fn record_sign_ins(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<bool>> {
     let Sql::Sqlite(_) = **tx else { return record_each(tx, RECORD_SIGN_IN, sessions) };
     let mut recorded = record_each(tx, RECORD_SIGN_IN_OF_WATCHED, sessions)?;
@@ -157,9 +165,17 @@ fn record_each(tx: &Tx<'_>, text: &str, sessions: &[&NewSession]) -> Result<Vec<
     Ok(tx.execute_all(&statements)?.into_iter().map(|changed| changed == 1).collect())
 }
 
-fn sign_in_values(NewSession { session, entry, .. }: &NewSession) -> [SqlValue<'_>; 4] {
-    let employee = &session.employee;
-    args![employee.corp(), employee.id(), session.created_at, entry.visitor.address.logged]
+fn sign_in_values(NewSession { session, entry, asked_at, .. }: &NewSession) -> [SqlValue<'_>; 5] {
+    let (employee, asked_at) = (&session.employee, asked_at.unwrap_or(Timestamp::from_millis(i64::MAX)));
+    args![employee.corp(), employee.id(), session.created_at, entry.visitor.address.logged, asked_at]
+}
+
+/// Why a sign-in was not recorded with the employee.
+fn why_not_recorded(tx: &Tx<'_>, NewSession { session, .. }: &NewSession) -> Result<BeginOutcome> {
+    let text = "SELECT 1 FROM employee WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
+        AND left_at IS NULL";
+    let is_enabled = tx.exists(text, &args![session.employee.corp(), session.employee.id()])?;
+    Ok(if is_enabled { BeginOutcome::HolderChanged } else { BeginOutcome::EmployeeDisabled })
 }
 
 /// Writes a session. SQLite runs it without a journal of its own, because it writes one row.

@@ -15,6 +15,8 @@ pub struct NewSession {
     pub default_role_from_record: bool,
     /// The roles that the employee held when the session was made. A session with a default role begins only if they are the same.
     pub held_roles: Roles,
+    /// When the platform was asked who the user is, if it was: the session begins only if nobody else has the identifier since.
+    pub asked_at: Option<Timestamp>,
     /// The condition for beginning the session.
     pub precondition: Precondition,
     /// The maximum number of sessions of the employee; the oldest end.

@@ -215,6 +215,7 @@ pub(crate) fn new_session(
         session,
         default_role_from_record,
         held_roles,
+        asked_at: None,
         precondition,
         at_most: None,
         deny_until,

@@ -174,7 +174,7 @@ on_every_store! {
             department_id: None,
             avatar: None,
             email: None,
-            asked_at: None,
+            asked_at: None, identified_at: None,
             seen: false,
             holder: None,
         };

@@ -48,6 +48,7 @@ fn sign_in(fixture: &Fixture, who: &str, network: &str) -> NewSession {
         session,
         default_role_from_record: false,
         held_roles: Roles::NONE,
+        asked_at: None,
         precondition: Precondition::None,
         at_most: Some(1),
         deny_until: at(3_600_000),

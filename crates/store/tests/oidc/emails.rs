@@ -34,6 +34,7 @@ async fn tell(store: &Store, address: Option<&str>) {
         avatar: None,
         email: address.map(str::to_owned),
         asked_at: None,
+        identified_at: None,
         seen: false,
         holder: None,
     };

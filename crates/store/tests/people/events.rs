@@ -118,6 +118,7 @@ fn newcomer(id: &str) -> IdentifiedPerson {
         avatar: none.clone(),
         email: none,
         asked_at: None,
+        identified_at: None,
         seen: false,
         holder: None,
     }

@@ -1,9 +1,9 @@
 //! A person with another identifier keeps what they are, and the old record has nothing any more.
 
-use deskpass_core::{Email, EmailSource, EmployeeKey, IdentifiedPerson, LeftReason, Role, Roles};
+use deskpass_core::{Email, EmailSource, EmployeeKey, Holder, IdentifiedPerson, LeftReason, Role, Roles};
 use deskpass_store::{
-    AuditEvent, ChangeAuthor, EndReason, Leaving, LogEntry, NoticeSubject, PendingDevice, ReceivedEvent, RenameOutcome,
-    RenameStage, Renaming, SessionLookup, Store,
+    AuditEvent, ChangeAuthor, EndReason, HolderOutcome, HolderReport, Leaving, LogEntry, NoticeSubject, PendingDevice,
+    ReceivedEvent, RenameOutcome, RenameStage, Renaming, SessionLookup, Store,
 };
 
 use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, leaving, notice, on_every_store};
@@ -24,6 +24,7 @@ fn identified(id: &str) -> IdentifiedPerson {
         avatar: None,
         email: Some("other@example.com".to_owned()),
         asked_at: None,
+        identified_at: None,
         seen: false,
         holder: None,
     }
@@ -345,5 +346,29 @@ on_every_store! {
             assert_eq!(store.rename_person(late).await.unwrap(), RenameOutcome::Moved, "{from} -> {to}");
         }
         assert_eq!(held(store, "d").await, (None, a, Some("subject of a".to_owned())));
+    }
+}
+
+on_every_store! {
+    async fn an_answer_from_before_an_identifier_passed_on_is_not_about_its_present_holder(fixture: &Fixture) {
+        let store = fixture.store();
+        assert!(store.grant(BY, agent01(), Role::Admin, entry()).await.unwrap());
+        let follow = async |id: &str, name: &str, asked_at: i64| {
+            let said = Holder { source: "wecom/ww".to_owned(), name: Some(name.to_owned()), ..Holder::default() };
+            let (key, default_role, now, deny_until) = (key(id), None, at(4_000), at(DAY));
+            let report = HolderReport { key, said, asked_at: at(asked_at), default_role, now, deny_until };
+            store.follow_holder(report, None).await.unwrap()
+        };
+        assert_eq!(follow("agent01", "Ann", 1_000).await, HolderOutcome::Confirmed);
+        assert!(rename(store, &agent01(), "agent02").await);
+        assert_eq!(follow("agent02", "Bo", 2_999).await, HolderOutcome::Confirmed, "a former holder");
+        let identified_at = |at_millis| IdentifiedPerson { identified_at: Some(at(at_millis)), ..identified("agent02") };
+        let bo = |who: IdentifiedPerson| IdentifiedPerson { name: Some("Bo".to_owned()), ..who };
+        assert!(!store.upsert_person(bo(identified_at(2_999)), at(4_000)).await.unwrap());
+        assert_eq!(stored(store, &key("agent02")).await.name, "New name");
+        assert_eq!(follow("agent02", "Ann", 3_000).await, HolderOutcome::Confirmed);
+        assert!(matches!(follow("agent02", "Bo", 3_000).await, HolderOutcome::NeedsAlarm(_)));
+        assert!(store.upsert_person(bo(identified_at(3_000)), at(4_000)).await.unwrap());
+        assert_eq!(stored(store, &key("agent02")).await.name, "Bo");
     }
 }

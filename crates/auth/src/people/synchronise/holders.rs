@@ -2,19 +2,21 @@
 
 use std::collections::HashMap;
 
-use deskpass_core::{EmployeeKey, Holder, HolderChange};
+use deskpass_core::{EmployeeKey, Holder, HolderChange, Timestamp};
 use deskpass_store::ListedPerson;
 
 use super::listing::Listing;
 use crate::{Auth, Error, LeaverSource};
 
 impl Auth {
-    /// Follows who holds the identifiers of these employees of the home corporation; returns the holders, by key, of whom nothing is known
+    /// Follows who holds the identifiers of these employees of the home corporation, in a listing for which the platform was asked at this
+    /// time; returns the holders, by key, of whom nothing is known
     /// yet, and who are to be written with the record.
     pub(super) async fn follow_holders(
         &self,
         listing: &Listing,
         page: &[ListedPerson],
+        asked_at: Timestamp,
     ) -> Result<HashMap<EmployeeKey, Holder>, Error> {
         let mut said: HashMap<EmployeeKey, Holder> = page
             .iter()
@@ -30,7 +32,7 @@ impl Auth {
             let key = EmployeeKey::from_parts(home, &id);
             let Some(said) = said.remove(&key) else { continue };
             if is_decided(&known, &said) && Holder::compare(Some(&known), &said, true) != HolderChange::Same {
-                self.follow_holder(&key, Some(&said), LeaverSource::Sync).await?;
+                self.follow_holder(&key, Some(&said), asked_at, LeaverSource::Sync).await?;
             }
         }
         Ok(said)

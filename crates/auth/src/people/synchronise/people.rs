@@ -88,15 +88,18 @@ impl Auth {
             let page = self.store.employees(Some(last), PAGE_SIZE).await?;
             // Employees are sorted by corporation.
             after = page.last().map(|listed| listed.person.key.clone()).filter(|key| key.corp() == home);
-            let mut new_holders =
-                if run.options.dry_run { HashMap::new() } else { self.follow_holders(listing, &page).await? };
+            let mut new_holders = if run.options.dry_run {
+                HashMap::new()
+            } else {
+                self.follow_holders(listing, &page, run.began_at).await?
+            };
             for person in page.into_iter().map(|listed| listed.person).filter(|person| person.key.corp() == home) {
                 done += 1;
                 present += usize::from(person.left.is_none());
                 let left = self.follow_person(listing, &person, &mut lookups, run).await?;
                 if left.is_none() && !person.disabled {
                     let holder = new_holders.remove(&person.key);
-                    let changed = changed_record(listing, &person, holder, &mut run.report);
+                    let changed = changed_record(listing, &person, (holder, run.began_at), &mut run.report);
                     records.extend(changed.filter(|_| !run.options.dry_run));
                 }
                 if let Some((why, asked_at)) = left {
@@ -148,7 +151,7 @@ impl Auth {
                 written?;
             }
             let store = self.store.clone();
-            writes.spawn(async move { store.upsert_person(who, now).await });
+            writes.spawn(async move { store.upsert_person(who, now).await.map(drop) });
         }
         while let Some(joined) = writes.join_next().await {
             // A write that did not run to its end is repeated by the next synchronisation.
@@ -177,7 +180,7 @@ impl Auth {
                         self.store.mark_seen(person.key.clone()).await?;
                     }
                     let holder = self.holder(None, Some(&profile));
-                    self.follow_holder(&person.key, holder.as_ref(), LeaverSource::Sync).await?;
+                    self.follow_holder(&person.key, holder.as_ref(), asked_at, LeaverSource::Sync).await?;
                 }
                 let departure = departure_of(person, profile.status);
                 lookups.failures = 0;
@@ -226,12 +229,13 @@ impl Auth {
 fn changed_record(
     listing: &Listing,
     person: &Person,
-    holder: Option<Holder>,
+    (holder, listed_at): (Option<Holder>, Timestamp),
     report: &mut SyncReport,
 ) -> Option<IdentifiedPerson> {
     let ListedMember { userid, profile, .. } = listing.member(&person.employee_id)?;
     let named = named_department(profile.clone(), &listing.departments);
-    let mut who = IdentifiedPerson { holder, ..identified_person(person.key.clone(), userid, Some(named)) };
+    let who = identified_person(person.key.clone(), userid, Some(named));
+    let mut who = IdentifiedPerson { holder, identified_at: Some(listed_at), ..who };
     if profile.avatar.is_none() {
         // A list need not have everything that a profile has.
         who.avatar = None;
