@@ -112,7 +112,7 @@ impl HeldRequest {
 /// Everything that a request could have changed.
 fn state(app: &TestApp) -> Vec<String> {
     let tables = [
-        "employee_key, name, disabled_at, left_at, unconfirmed_at FROM employee",
+        "employee_key, name, disabled_at, left_at, unconfirmed_at, holder FROM employee",
         "employee_key, role_id FROM user_role",
         "employee_key, role_id, disabled_at, password_hash, otp_secret, otp_pending, otp_proven, otp_step, setup_code FROM agent",
         "employee_key, digest FROM recovery_code",
@@ -133,7 +133,7 @@ fn state(app: &TestApp) -> Vec<String> {
 fn everything() -> Value {
     json!({
         "corp_id": "wwpartner", "user_id": "partner01", "employee_id": "user01", "roles": ["admin"], "role": "agent", "disabled": true,
-        "name": "a key", "scopes": ["introspect"],
+        "name": "a key", "scopes": ["introspect"], "digest": "0123456789abcdef",
         "admin": ["127.0.0.1"], "agent": ["192.0.2.1"], "user": [], "supervisor": [], "security": [],
     })
 }
@@ -158,10 +158,11 @@ fn asked_by(route: &Route) -> Value {
 /// the API says.
 fn can_be_held(route: &Route, description: &Value) -> bool {
     if route.access != RequiredAccess::HighRisk {
+        // The description has no routes of protocols, such as those of OpenID Connect.
         return false;
     }
     let operation = &description["paths"][route.path][route.method.as_str().to_lowercase()];
-    assert!(operation.is_object(), "{route:?} is not described");
+    assert!(operation.is_object(), "{route:?}");
     operation["requestBody"].is_object()
 }
 

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::{Desk, change, event_settings, synchronise};
 use crate::harness::{
-    Client, Messenger, Operator, PASSWORD, Process, TestApp, binary, development, fragment, location, platform_kind,
-    until, with_settings,
+    Client, Device, Messenger, Operator, PASSWORD, Process, Response, TestApp, binary, development, fragment, location,
+    platform_kind, until, with_settings,
 };
 
 /// How long after a look-up another one is due.
@@ -58,7 +58,15 @@ impl Desk {
     /// Confirms whoever the platform shows, as an operator does; whether there was something to confirm.
     async fn operator_confirms(&self, who: &str) -> bool {
         let (auth, key) = (self.app.auth(), self.app.key(who));
-        auth.operator().confirm_holder(key).await.unwrap()
+        let shown = auth.unconfirmed_holder(key.clone()).await.unwrap();
+        let digest = shown.map(|holder| holder.digest()).unwrap_or_default();
+        auth.operator().confirm_holder(key, digest).await.unwrap()
+    }
+
+    /// Confirms the person whom the body names, as an administrator does.
+    async fn confirm(&mut self, token: &str, path: &str, body: &Value, device: &Device) -> Response {
+        let (bearer, code) = (format!("Bearer {token}"), device.next_code());
+        self.client.post(path, &[("authorization", &bearer), ("x-otp-code", &code)], body).await
     }
 
     /// Has the phone of `who` scan a code; returns its secret.
@@ -383,8 +391,18 @@ on_every_store! {
         let holder = &details["unconfirmed_holder"];
         assert_eq!((&holder["former_name"], &holder["name"]), (&json!("Sven Supervisor"), &json!("Nora New")));
         assert_eq!((&details["unconfirmed"], &details["sign_in_roles"]), (&json!(true), &json!(["user"])));
-        desk.client.post_with_otp(&token, &confirm, None).await.refused(403, 1007);
-        desk.client.post_with_otp(&token, &confirm, Some(&device.next_code())).await.data();
+        let shown = json!({ "digest": holder["digest"] });
+        desk.client.post_as(&token, &confirm, &shown).await.refused(403, 1007);
+        // Yet another person is not the one who was shown, whatever the name is.
+        let third = json!({ "name": "Nora New", "email": "third@example.com" });
+        desk.change("supervisor01", &third).await;
+        desk.signs_in_with("supervisor01", &["user"]).await;
+        let refused = desk.confirm(&token, &confirm, &shown, &device).await;
+        assert_eq!(refused.refused(409, 1019).reason(), "holder_changed");
+        assert_eq!(desk.client.get_as(&token, person).await.data()["unconfirmed"], true);
+        let holder = desk.client.get_as(&token, person).await.data()["unconfirmed_holder"].clone();
+        desk.confirm(&token, &confirm, &json!({}), &device).await.refused(400, 1002);
+        desk.confirm(&token, &confirm, &json!({ "digest": holder["digest"] }), &device).await.data();
         assert_eq!(desk.roles(&limited).await, ["supervisor", "user"]);
         assert_eq!(desk.client.get_as(&token, person).await.data()["unconfirmed"], false);
     }

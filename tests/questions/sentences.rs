@@ -58,7 +58,7 @@ fn sentences_about_people(session: &str) -> Vec<Sentence> {
         ),
         sentence(
             "POST /api/admin/employees/{corp_id}/{employee_id}/confirm",
-            "",
+            r#"{"digest":"0123456789abcdef"}"#,
             [
                 "Confirm that Uma User (Sales) has the employee ID user01 now, with the role Employee",
                 "确认员工账号 user01 现由 Uma User（Sales） 使用，角色：员工",

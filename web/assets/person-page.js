@@ -5,7 +5,7 @@ import { fill, h } from './dom.js';
 import { listing, moment, panel, refused } from './listing.js';
 import { entryColumns, entryDetail, readLog } from './log.js';
 import { legend, picture } from './matrix.js';
-import { aboutPerson, heldRoles, leftTag, path, personActs, unconfirmedTag } from './person.js';
+import { aboutPerson, heldRoles, holderNames, leftTag, path, personActs, unconfirmedTag } from './person.js';
 import { originsPanel } from './role-origins.js';
 import { sessionColumns } from './signed-in.js';
 import { learn, say } from './words.js';
@@ -99,9 +99,8 @@ function facts(desk, person, reload) {
     personActs(desk, person, reload, false));
 }
 
-/** What the platform says about who has the employee ID now. Names are not unique, and must not reverse the text around them. */
-const holderText = ({ refused: isRefused, former_name, name }) =>
-  say(isRefused ? 'person_holder_refused' : 'person_holder_limited', { former: `\u2068${former_name || '?'}\u2069`, now: `\u2068${name || '?'}\u2069` });
+/** What the platform says about who has the employee ID now. */
+const holderText = (holder) => say(holder.refused ? 'person_holder_refused' : 'person_holder_limited', holderNames(holder));
 
 function credentials(desk, { corp_id, credentials: { is_agent, has_device, device_proven, device_verified_at, has_password, locked } }) {
   // Where authenticators are unlocked and reset, also those of people who are not agents.

@@ -35,8 +35,8 @@ learn({
   confirm_holder: ['Confirm the person', '确认身份'],
   confirm_holder_title: ['Confirm {name}?', '确认 {name}？'],
   confirm_holder_text: [
-    'Ask them in person first. All roles, the password and the authenticator of this employee ID count again, for this person.',
-    '请先当面核实。确认后，该账号原有的角色、密码和身份验证器将对此人重新生效。',
+    'It is {now} now, and was {former}. Ask them in person first. All roles, the password and the authenticator of this employee ID count again, for this person.',
+    '现为 {now}，此前为 {former}。请先当面核实。确认后，该账号原有的角色、密码和身份验证器将对此人重新生效。',
   ],
   holder_confirmed: ['{name} is confirmed.', '已确认 {name}。'],
   holder_unconfirmed: ['to be confirmed', '待确认'],
@@ -139,12 +139,28 @@ export async function setDisabled(desk, person, disabled) {
   return Boolean(answer);
 }
 
-/** Confirms the person who has an employee ID now; returns whether that was done. */
+/** The names that the platform has for an employee ID. They are not unique, and must not reverse the text around them. */
+export const holderNames = ({ former_name, name }) => ({ former: `\u2068${former_name || '?'}\u2069`, now: `\u2068${name || '?'}\u2069` });
+
+/** Confirms the person who has an employee ID now, as the question shows them; returns whether that was done. */
 export async function confirmHolder(desk, person) {
   const name = called(person);
+  let holder = person.unconfirmed_holder;
+  if (!holder) {
+    // Lists do not say who it is.
+    const shown = await desk.get(path(person));
+    if (shown.code !== 0) {
+      desk.say(shown.message, true);
+      return false;
+    }
+    holder = shown.data.unconfirmed_holder;
+  }
+  // Confirmed meanwhile.
+  if (!holder) return true;
   const answer = await desk.risky({
-    method: 'POST', path: `${path(person)}/confirm`,
-    title: say('confirm_holder_title', { name }), text: say('confirm_holder_text'), action: say('confirm_holder'), danger: true,
+    method: 'POST', path: `${path(person)}/confirm`, body: { digest: holder.digest },
+    title: say('confirm_holder_title', { name }), text: say('confirm_holder_text', holderNames(holder)),
+    action: say('confirm_holder'), danger: true,
   });
   if (answer) desk.say(say('holder_confirmed', { name }));
   return Boolean(answer);

@@ -246,6 +246,13 @@ refusals! {
             en("this program asks for the user who was signed in there before; sign in as that user, or start again in the program"),
             zh("该程序要求以此前在其中登录的用户登录，请换用该用户登录，或回到该程序重新开始"),
         }
+        /// The platform says something else about who has an identifier than what was confirmed.
+        #[serde(skip)]
+        HolderChanged {
+            code(1019), reason("holder_changed"),
+            en("{{platform}} says something else about who has this identifier by now; look again, and confirm the person who is shown"),
+            zh("{{platform}}中该账号的持有人信息已再次变更，请重新查看并确认所显示的人员"),
+        }
         /// The object exists already.
         Exists {
             code(1019), reason("exists"),

@@ -151,14 +151,18 @@ impl Administrator<'_> {
         Ok(ended.ok_or(Refusal::NoSuchEmployee)?)
     }
 
-    /// Confirms that the present holder of an identifier may have what the record has, after the platform said that it is another
-    /// person; `false` if there was nothing to confirm.
-    pub async fn confirm_holder(&self, employee: EmployeeKey) -> Result<bool, Error> {
+    /// Confirms that the present holder of an identifier, whom this digest of [`UnconfirmedHolder`](deskpass_store::UnconfirmedHolder)
+    /// names, may have what the record has, after the platform said that it is another person; `false` if there was nothing to confirm.
+    /// Refused if the platform names yet another person since.
+    pub async fn confirm_holder(&self, employee: EmployeeKey, digest: String) -> Result<bool, Error> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::HolderConfirmed, &employee, "")?;
-        match self.commit(self.auth.store.confirm_holder(self.author(), employee, entry)).await? {
+        let deny_until = self.auth.deny_until(entry.at);
+        let confirming = self.auth.store.confirm_holder(self.author(), employee, digest, deny_until, entry);
+        match self.commit(confirming).await? {
             ConfirmOutcome::Confirmed => Ok(true),
             ConfirmOutcome::NotNeeded => Ok(false),
+            ConfirmOutcome::Changed => Err(Refusal::HolderChanged.into()),
             ConfirmOutcome::Unknown => Err(Refusal::NoSuchEmployee.into()),
         }
     }

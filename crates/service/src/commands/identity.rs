@@ -3,6 +3,7 @@
 use deskpass_auth::{Auth, EmailDecision, Error, Refusal};
 use deskpass_core::{EmailSource, EmployeeKey};
 use deskpass_platform::client::email_address;
+use deskpass_store::UnconfirmedHolder;
 
 use super::text::describe_error;
 use super::{CommandResult, EmployeeSelector};
@@ -63,12 +64,12 @@ pub(super) async fn new_person(auth: &Auth, who: &EmployeeSelector) -> CommandRe
     ))
 }
 
-/// Confirms the person who has an identifier now.
+/// Confirms the person who has an identifier now, as the answer shows them.
 pub(super) async fn confirm_holder(auth: &Auth, who: &EmployeeSelector) -> CommandResult {
-    let key = who.key(auth)?;
+    let (name, key) = (&who.employee, who.key(auth)?);
     let holder = auth.store.unconfirmed_holder(key.clone()).await.map_err(describe_error)?;
-    let confirmed = auth.operator().confirm_holder(key).await.map_err(|error| who.explain(error))?;
-    let name = &who.employee;
+    let digest = holder.as_ref().map(UnconfirmedHolder::digest).unwrap_or_default();
+    let confirmed = auth.operator().confirm_holder(key, digest).await.map_err(|error| who.explain(error))?;
     if !confirmed {
         return Ok(format!("{name} needs no confirmation: the platform says nothing about another person"));
     }

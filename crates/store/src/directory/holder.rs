@@ -2,7 +2,7 @@
 //! former holder: as soon as the platform says what fits another person only, the roles of the record do not count, until an operator
 //! confirms the holder. The roles stay where they are. Sessions and sign-ins that are under way may be the former holder's: they end.
 
-use deskpass_core::{EmployeeKey, Holder, HolderChange, Role, Timestamp};
+use deskpass_core::{Digest, EmployeeKey, Holder, HolderChange, Role, Timestamp};
 
 use crate::cache::CacheChange;
 use crate::database::{Sql, SqlValue, Tx};
@@ -60,6 +60,22 @@ pub struct UnconfirmedHolder {
     pub now: Holder,
 }
 
+/// How much of a digest names a claimant: 64 bits, which nobody can hit who may choose their name.
+const CLAIM_DIGITS: usize = 16;
+
+impl UnconfirmedHolder {
+    /// A short digest of what the platform says now, which an operator confirms.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        digest_of(&self.now)
+    }
+}
+
+fn digest_of(claimant: &Holder) -> String {
+    let digest = Digest::of(&[b"claimant", text_of(claimant).as_bytes()]).to_text();
+    digest.get(..CLAIM_DIGITS).unwrap_or_default().to_owned()
+}
+
 /// Outcome of confirming a holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfirmOutcome {
@@ -67,6 +83,8 @@ pub enum ConfirmOutcome {
     Confirmed,
     /// There was nothing to confirm.
     NotNeeded,
+    /// The platform says something else about the holder by now than what was confirmed.
+    Changed,
     /// There is no such employee.
     Unknown,
 }
@@ -147,11 +165,14 @@ impl Store {
         Ok(unconfirmed_at.map(|since| UnconfirmedHolder { since, former, now }))
     }
 
-    /// Confirms that the present holder of an identifier may have what the record has, and logs it.
+    /// Confirms that the present holder of an identifier, as [`UnconfirmedHolder::digest`] names them, may have what the record has, and
+    /// logs it. Sessions from before another person had the identifier end.
     pub async fn confirm_holder(
         &self,
         by: ChangeAuthor,
         key: EmployeeKey,
+        claimed: String,
+        deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<ConfirmOutcome, ChangeError> {
         self.write_giving(by, Gift::Account(key.clone()), move |tx| {
@@ -159,10 +180,15 @@ impl Store {
             let Some(KnownHolder { known, claimant, unconfirmed_at, .. }) = find(tx, &key)? else {
                 return Ok(ConfirmOutcome::Unknown);
             };
-            if unconfirmed_at.is_none() {
-                return Ok(ConfirmOutcome::NotNeeded);
+            let Some(unconfirmed_at) = unconfirmed_at else { return Ok(ConfirmOutcome::NotNeeded) };
+            let present = claimant.clone().unwrap_or_default();
+            if digest_of(&present) != claimed {
+                return Ok(ConfirmOutcome::Changed);
             }
-            let detail = described(&known.unwrap_or_default(), &claimant.clone().unwrap_or_default());
+            let detail = described(&known.unwrap_or_default(), &present);
+            // The doubt ended them, unless a node of the previous version began some since.
+            let older = SessionScope::BeganBefore(unconfirmed_at);
+            end_sessions_of(tx, &key, older, (EndReason::Kicked, deny_until), entry.at)?;
             write(tx, &key, &KnownHolder { known: claimant, ..KnownHolder::default() })?;
             tx.record_change(CacheChange::Person(key.clone()));
             entry.clone().with_detail(detail).write(tx)?;

@@ -5,12 +5,12 @@ use deskpass_core::{Digest, EmployeeKey, Timestamp};
 use crate::Result;
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
-use crate::database::Tx;
+use crate::database::{SqlValue, Tx};
 use crate::deny_list::{EndReason, deny_all};
 use crate::locks::lock_employee;
 use crate::oidc::endings::end_with_sessions_of;
 
-/// Which sessions of an employee; except for those with a default role and those through a link, partial sessions are included.
+/// Which sessions of an employee; except for those with a default role and those through a link, all partial sessions are included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SessionScope {
     All,
@@ -21,6 +21,7 @@ pub(crate) enum SessionScope {
     ByPasswordOrDefaultRole,
     /// Those that began through a link, as [`deskpass_core::PlatformVouching::Through`] is stored.
     ThroughLink,
+    BeganBefore(Timestamp),
 }
 
 impl SessionScope {
@@ -31,7 +32,13 @@ impl SessionScope {
             Self::WithDefaultRole => "lent_role_id IS NOT NULL",
             Self::ByPasswordOrDefaultRole => "(login_method = 'password' OR lent_role_id IS NOT NULL)",
             Self::ThroughLink => "proven = 2",
+            Self::BeganBefore(_) => "created_at < $4",
         }
+    }
+
+    /// The time of the condition, if it has one.
+    const fn time(self) -> Option<Timestamp> {
+        if let Self::BeganBefore(time) = self { Some(time) } else { None }
     }
 
     /// The digest of the session to keep; otherwise an empty text, which equals no digest.
@@ -66,7 +73,8 @@ pub(super) fn end_matching(
         "DELETE FROM session WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3 AND {condition}
          RETURNING digest, expires_at"
     );
-    let values = args![key.corp(), key.id(), &*but];
+    let mut values = args![key.corp(), key.id(), &*but].to_vec();
+    values.extend(which.time().map(SqlValue::from));
     let ended = tx.rows(&text, &values, |row| Ok((row.digest(0)?, row.timestamp(1)?)))?;
     let digests: Vec<_> = ended.iter().map(|(digest, _)| digest.to_text()).collect();
     deny_all(tx, &digests, why, deny_until)?;

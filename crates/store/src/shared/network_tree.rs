@@ -133,7 +133,7 @@ fn path_to(address: IpAddr) -> [IpNet; 4] {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
 mod tests {
     use deskpass_core::nearby_network;
     use proptest::prelude::*;

@@ -136,7 +136,7 @@ async fn everything(store: &Store, by: &ChangeAuthor) -> Vec<(&'static str, Resu
             "end_sessions",
             store.end_sessions(by(), me(), SessionSelection::All, EndReason::Kicked, until, entry()).await.map(drop),
         ),
-        ("confirm_holder", store.confirm_holder(by(), me(), entry()).await.map(drop)),
+        ("confirm_holder", store.confirm_holder(by(), me(), String::new(), at(DAY), entry()).await.map(drop)),
         ("renew_subject", store.renew_subject(by(), me(), until, entry()).await.map(drop)),
         ("add_agent", store.add_agent(by(), boss(), Role::Agent, at(0), None).await.map(drop)),
         ("set_agent_role", store.set_agent_role(by(), me(), Role::User, until, entry()).await.map(drop)),

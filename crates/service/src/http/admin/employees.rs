@@ -10,7 +10,7 @@ use super::{Done, EmployeeRef, ExistingEmployee, Paging, bad_cursor};
 use crate::App;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    FieldKind, FieldValue, FromFields, GivenValue, HighRisk, InPath, InvalidFields, Path, PathAndBody, Query, Reader,
+    FieldKind, FieldValue, FromFields, GivenValue, HighRisk, InvalidFields, Path, PathAndBody, Query, Reader,
 };
 use crate::http::response::{LeftReasonName, Reply, RoleName};
 use crate::timestamp::Rfc3339;
@@ -196,11 +196,15 @@ pub(crate) struct UnconfirmedHolderShown {
     name: Option<String>,
     /// Whether the person cannot sign in before they are confirmed; otherwise they sign in with the default role.
     refused: bool,
+    /// Names the person as shown here; to be sent to confirm them.
+    digest: String,
 }
 
 impl From<UnconfirmedHolder> for UnconfirmedHolderShown {
-    fn from(UnconfirmedHolder { since, former, now }: UnconfirmedHolder) -> Self {
-        Self { since: Rfc3339(since), former_name: former.name, refused: now.has_id(), name: now.name }
+    fn from(unconfirmed: UnconfirmedHolder) -> Self {
+        let digest = unconfirmed.digest();
+        let UnconfirmedHolder { since, former, now } = unconfirmed;
+        Self { since: Rfc3339(since), former_name: former.name, refused: now.has_id(), name: now.name, digest }
     }
 }
 
@@ -341,11 +345,20 @@ pub(crate) async fn update(
     Ok(Reply(Done::YES))
 }
 
+/// Which person is confirmed.
+#[derive(Debug, FromFields)]
+pub(crate) struct HolderConfirmation {
+    /// The `digest` of `unconfirmed_holder`, as it was shown.
+    digest: String,
+}
+
 /// Confirms the person who has an employee's identifier now.
 pub(crate) async fn confirm_holder(
     app: App,
-    HighRisk(admin, InPath(ExistingEmployee(employee))): HighRisk<InPath<ExistingEmployee>>,
+    HighRisk(admin, PathAndBody(ExistingEmployee(employee), input)): HighRisk<
+        PathAndBody<ExistingEmployee, HolderConfirmation>,
+    >,
 ) -> Result<Reply<Done>, ApiError> {
-    admin.administrator(&app).confirm_holder(employee).await?;
+    admin.administrator(&app).confirm_holder(employee, input.digest).await?;
     Ok(Reply(Done::YES))
 }

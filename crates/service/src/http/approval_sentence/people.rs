@@ -1,7 +1,7 @@
 //! The sentences about people.
 
 use deskpass_auth::Error;
-use deskpass_core::{Digest, Role, Roles};
+use deskpass_core::{Digest, Person, Role, Roles};
 
 use super::given::{Given, plain};
 use super::text::{Text, both, role_titles};
@@ -89,7 +89,9 @@ pub(super) async fn disable_or_enable(given: &Given<'_>) -> Result<Text, Error> 
 pub(super) async fn confirm_holder(given: &Given<'_>) -> Result<Text, Error> {
     let ([who, who_zh], id) = (given.person_in_path().await?, plain(given.param("employee_id")));
     let record = given.record_in_path().await?;
-    let roles = record.map_or(Roles::NONE, |person| person.roles_at(given.app.auth.clock.now()));
+    // Those that will count.
+    let confirmed = record.map(|person| Person { unconfirmed: false, ..person });
+    let roles = confirmed.map_or(Roles::NONE, |person| person.roles_at(given.app.auth.clock.now()));
     let (word, [roles, roles_zh]) = (role_word(roles.iter().count()), role_titles(roles.iter().map(Role::name)));
     Ok([
         format!("Confirm that {who} has the employee ID {id} now, with the {word} {roles}"),

@@ -53,7 +53,8 @@ fn general_routes() -> Vec<Route> {
         Route::post("/api/admin/employees/{corp_id}/{employee_id}/confirm", HighRisk, employees::confirm_holder)
             .sentence(ApprovalSentence::ConfirmHolder)
             .summary("Confirm the person who has an employee id now", "确认员工账号现在的持有人")
-            .error_title("Confirming the person failed", "确认身份失败"),
+            .error_title("Confirming the person failed", "确认身份失败")
+            .refuses(&[1019]),
         Route::get("/api/admin/sessions", Reader, sessions::list)
             .summary("List sessions", "列出会话")
             .error_title("Listing sessions failed", "获取会话失败"),

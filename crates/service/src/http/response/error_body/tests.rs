@@ -102,6 +102,7 @@ fn other_rows() -> Vec<Row> {
         (Refusal::AddressNotAllowed(Role::Admin), 403, 1017, Some("address_not_allowed"), None),
         (Refusal::LastAdmin, 409, 1019, Some("last_admin"), None),
         (Refusal::RoleFromRule(Role::Agent), 409, 1019, Some("role_from_rule"), None),
+        (Refusal::HolderChanged, 409, 1019, Some("holder_changed"), None),
         (Refusal::WouldLockYouOut(Role::Admin), 409, 1019, Some("would_shut_you_out"), None),
         (Refusal::Cancelled, 409, 1019, Some("cancelled"), None),
         (Refusal::OidcRequestGone, 409, 1019, Some("oidc_request_gone"), None),
