@@ -63,6 +63,10 @@ fn forbidden() -> Vec<(&'static str, String, Value)> {
         ("POST", "/api/admin/agents".to_owned(), json!({ "employee_id": "security01", "role": "admin" })),
         ("POST", "/api/admin/agents".to_owned(), json!({ "employee_id": "user01", "role": "agent" })),
         ("POST", "/api/admin/agents/admin01/reset-password".to_owned(), json!({})),
+        // The setup code is shown to the caller, also that for an administrator who is no agent, and for themselves.
+        ("POST", "/api/admin/agents/admin01/reset-otp".to_owned(), json!({})),
+        ("POST", "/api/admin/agents/norole01/reset-otp".to_owned(), json!({})),
+        ("POST", "/api/admin/agents/user01/reset-otp".to_owned(), json!({})),
     ]
 }
 
@@ -77,6 +81,7 @@ fn permitted() -> Vec<(&'static str, String, Value)> {
         // The role of an administrator is not new to this one.
         ("PUT", USER_ROLES.to_owned(), json!({ "employee_id": "admin01", "roles": ["admin", "agent", "user"] })),
         ("POST", "/api/admin/agents/agent01/reset-password".to_owned(), json!({})),
+        ("POST", "/api/admin/agents/agent01/reset-otp".to_owned(), json!({})),
     ]
 }
 
@@ -86,6 +91,7 @@ fn state(app: &TestApp) -> Vec<String> {
         "employee_key, disabled_at FROM employee",
         "employee_key, role_id, by_hand, by_rule, until FROM user_role",
         "employee_key, role_id, disabled_at, password_hash, setup_code FROM agent WHERE device_only = 0",
+        "employee_key, otp_secret, otp_setup_code FROM agent",
         "corp_id, user_id, target_key FROM link",
         "role_id, group_id FROM role_rule",
     ];

@@ -9,6 +9,7 @@ use super::device_owner::{ensure_row, may_have_device};
 use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
 use crate::database::{Row, Tx};
 use crate::locks::lock_agent_where;
+use crate::temporary_admin::Gift;
 use crate::{AuditEvent, ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 /// A bound device.
@@ -281,7 +282,7 @@ impl Store {
         until: Timestamp,
         entry: LogEntry,
     ) -> Result<Option<bool>, ChangeError> {
-        self.write_as(by, move |tx| {
+        self.write_giving(by, Gift::Account(key.clone()), move |tx| {
             ensure_row(tx, &key, entry.at)?;
             let text = "UPDATE agent SET otp_setup_code = $3, otp_setup_code_until = $4
                 WHERE corp_id = $1 AND employee_key = $2";
