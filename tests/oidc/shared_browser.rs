@@ -1,5 +1,7 @@
 //! Two people at one browser: the second one's sign-in ends the session that it replaces.
 
+use std::time::Duration;
+
 use super::{desk, unlimited};
 use crate::harness::{Receiver, TestApp, registration_at};
 
@@ -30,6 +32,29 @@ on_one_store! {
         let second = browser.token.clone().unwrap();
         assert!(browser.http.is_valid(&second).await);
         browser.proceed_to_client(&id).await.code();
+    }
+
+    /// The answer to a sign-in may be delivered once more, after somebody else has signed in.
+    async fn an_answer_that_comes_late_does_not_end_the_newer_session() {
+        let (app, client) = desk().await;
+        let mut browser = app.oidc_browser().await;
+        let id = browser.begin(&client.authorization()).await;
+        let qrcode = browser.read(&format!("/api/auth/qrcode?request={id}")).await.data();
+        let confirm = browser.http.scan_as(&qrcode, "agent01").await;
+        browser.http.decide("confirm", &confirm).await.data();
+        let path = format!("/api/auth/scan/status?ticket={}", qrcode["ticket"].as_str().unwrap());
+        let first = browser.read(&path).await.data()["token"].as_str().unwrap().to_owned();
+
+        app.clock.advance(Duration::from_secs(5));
+        let tokens = browser.tokens(&client, "user01").await;
+        let second = browser.token.clone().unwrap();
+        assert_eq!(browser.read(&path).await.data()["token"], first);
+        assert!(browser.http.is_valid(&second).await && client.is_live(&mut browser.http, &tokens).await);
+        let rows = "SELECT employee_key FROM login_log WHERE event = 'logout'";
+        assert!(app.query(rows).is_empty());
+        // Nor does the next program get one for the other.
+        let none = browser.silently(&client.authorization().with("prompt", "none")).await;
+        assert_eq!(none.error(), "login_required");
     }
 
     /// Not a program, nor a page of another site, which the browser sends no cookie for anyway.

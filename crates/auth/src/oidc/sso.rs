@@ -28,9 +28,9 @@ impl Auth {
         self.valid_holder(session, from).await
     }
 
-    /// Ends the session that a browser's single sign-on cookie belongs to if another user signed in there, with this session: the next
-    /// program would still get the first user, and nothing else in the browser leads to that session any more. The cookie stands for
-    /// nothing then. All tabs of one user stay signed in.
+    /// Separates a browser's single sign-on cookie from the session that it belongs to, now that another user has signed in there: the
+    /// next program would still get the first user. The first user's session ends with it, since nothing else in the browser leads to it
+    /// any more, unless it is the newer one: then the same answer was delivered once more, late. All tabs of one user stay signed in.
     pub async fn end_replaced_session(
         &self,
         cookie: &Secret<SingleSignOn>,
@@ -42,6 +42,10 @@ impl Auth {
         let Some(first) = self.untouched_holder(session).await? else { return Ok(()) };
         let Some(next) = self.untouched_holder(signed_in).await? else { return Ok(()) };
         if first.session().employee == next.session().employee {
+            return Ok(());
+        }
+        self.store.forget_browser_session(cookie.digest()).await?;
+        if first.session().created_at > next.session().created_at {
             return Ok(());
         }
         let plain = self.entry(AuditEvent::Logout, first.session(), now, visitor)?;

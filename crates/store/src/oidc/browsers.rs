@@ -12,6 +12,12 @@ impl Store {
         self.database.write(move |tx| tx.execute(text, &args![cookie, session, expires_at]).map(drop)).await
     }
 
+    /// Has a cookie stand for no session any more.
+    pub async fn forget_browser_session(&self, cookie: Digest) -> Result<()> {
+        let text = "DELETE FROM oidc_browser WHERE digest = $1";
+        self.database.write(move |tx| tx.execute(text, &args![cookie]).map(drop)).await
+    }
+
     /// The session of the browser with this cookie; the caller looks it up, since it may have ended.
     pub async fn browser_session(&self, cookie: Digest, now: Timestamp) -> Result<Option<Digest>> {
         let text = "SELECT session FROM oidc_browser WHERE digest = $1 AND expires_at > $2";

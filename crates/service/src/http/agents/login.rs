@@ -114,11 +114,14 @@ pub(crate) async fn login(
     let login = AgentLogin { employee, credentials, code_claim, entry, redirect_uri, flow, browser, shown, visitor };
     app.auth.refuse_while_busy(&login)?;
     let inside = app.clone();
-    let work = async move { inside.auth.agent_login(&login).await };
+    let work = async move {
+        let entry = inside.auth.agent_login(&login).await?;
+        if let AgentLoginOutcome::Full(signed_in) = &entry {
+            own_browser.signed_in(&inside, signed_in.token.digest()).await;
+        }
+        Ok(entry)
+    };
     let entry = run_to_completion(work.instrument(trace.sign_in_span(trace.reference))).await?;
-    if let AgentLoginOutcome::Full(signed_in) = &entry {
-        own_browser.signed_in(&app, signed_in.token.digest()).await;
-    }
     let cookie = remember_browser(&app, &cookies, entry.signed_in()).await;
     Ok((cookie, Reply(entry.into())))
 }

@@ -111,11 +111,14 @@ pub(crate) async fn bind(
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<(SetCookie, Reply<OtpBound>), ApiError> {
     let (inside, agent) = (app.clone(), bearer.employee().clone());
-    let bound = run_to_completion(async move { inside.auth.bind_device(&bearer, &code, &visitor).await });
-    let BoundDevice { recovery_codes, at, signed_in } = bound.await?;
-    if let Some(signed_in) = &signed_in {
-        browser.signed_in(&app, signed_in.token.digest()).await;
-    }
+    let work = async move {
+        let bound = inside.auth.bind_device(&bearer, &code, &visitor).await?;
+        if let Some(signed_in) = &bound.signed_in {
+            browser.signed_in(&inside, signed_in.token.digest()).await;
+        }
+        Ok(bound)
+    };
+    let BoundDevice { recovery_codes, at, signed_in } = run_to_completion(work).await?;
     let recovery_codes = recovery_codes.iter().map(RecoveryCode::text).collect();
     let bound = OtpBound { recovery_codes, bound_at: Rfc3339(at), login: signed_in.map(LoginResult::from) };
     Ok((remember_browser(&app, &cookies, Some(&agent)).await, Reply(bound)))
@@ -139,10 +142,14 @@ pub(crate) async fn verify(
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<(SetCookie, Reply<OtpVerified>), ApiError> {
     let (inside, agent) = (app.clone(), bearer.employee().clone());
-    let signed_in = run_to_completion(async move { inside.auth.verify_otp(&bearer, &code, &visitor).await }).await?;
-    if let Some(signed_in) = &signed_in {
-        browser.signed_in(&app, signed_in.token.digest()).await;
-    }
+    let work = async move {
+        let signed_in = inside.auth.verify_otp(&bearer, &code, &visitor).await?;
+        if let Some(signed_in) = &signed_in {
+            browser.signed_in(&inside, signed_in.token.digest()).await;
+        }
+        Ok(signed_in)
+    };
+    let signed_in = run_to_completion(work).await?;
     let verified = OtpVerified { verified: true, login: signed_in.map(LoginResult::from) };
     Ok((remember_browser(&app, &cookies, Some(&agent)).await, Reply(verified)))
 }

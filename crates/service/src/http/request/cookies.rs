@@ -13,7 +13,7 @@ use hyper::http::request::Parts;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::{DescribeInput, RequestContext};
+use crate::http::request::{DescribeInput, RequestContext, run_to_completion};
 
 /// A kind of secret that is stored in a cookie.
 pub(crate) trait CookieKind: SecretKind {
@@ -129,18 +129,21 @@ impl FromRequestParts<RequestContext> for SsoCookie {
 impl DescribeInput for SsoCookie {}
 
 /// The browser of a page of ours that a user signs in to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SigningInBrowser {
     sso: Option<Secret<SingleSignOn>>,
     visitor: ClientInfo,
 }
 
 impl SigningInBrowser {
-    /// Ends the session of another user in this browser, now that a user has signed in there. An error here does not undo the sign-in.
+    /// Ends the session of another user in this browser, now that a user has signed in there, also if the browser has left. An error
+    /// here does not undo the sign-in.
     pub(crate) async fn signed_in(&self, app: &App, session: Digest) {
-        let Some(sso) = &self.sso else { return };
-        if let Err(error) = app.auth.end_replaced_session(sso, session, &self.visitor).await {
-            tracing::warn!(%error, "could not end the session of a browser's former user");
+        let Self { sso: Some(sso), visitor } = self.clone() else { return };
+        let app = app.clone();
+        let work = async move { app.auth.end_replaced_session(&sso, session, &visitor).await };
+        if let Err(error) = run_to_completion(work).await {
+            tracing::warn!(?error, "could not end the session of a browser's former user");
         }
     }
 }
