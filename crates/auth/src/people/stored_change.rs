@@ -12,7 +12,9 @@ pub(super) enum StoredChange {
     Joined { userid: String },
     /// The record of a member changed.
     Changed { userid: String },
-    /// A member has another identifier.
+    /// A member has another identifier. Nodes of version 0.2.0, which would merge two people whose identifiers change at the same time,
+    /// know another word, and leave this one to others.
+    #[serde(rename = "identifier_changed", alias = "renamed")]
     Renamed { from: String, to: String },
     /// A member left the corporation.
     Left { userid: String },
@@ -88,7 +90,9 @@ mod tests {
         let left = StoredChange::new(PersonChange::Left { userid: "a".into() }).unwrap();
         assert_eq!(serde_json::to_string(&left).unwrap(), r#"{"left":{"userid":"a"}}"#);
         let renamed = StoredChange::new(PersonChange::Renamed { from: "a".into(), to: "b".into() }).unwrap();
-        assert_eq!(serde_json::to_string(&renamed).unwrap(), r#"{"renamed":{"from":"a","to":"b"}}"#);
+        assert_eq!(serde_json::to_string(&renamed).unwrap(), r#"{"identifier_changed":{"from":"a","to":"b"}}"#);
+        let before: StoredChange = serde_json::from_str(r#"{"renamed":{"from":"a","to":"b"}}"#).unwrap();
+        assert_eq!(before, renamed);
         let department = StoredChange::DepartmentChanged { id: "2".into() };
         let read: StoredChange = serde_json::from_str(r#"{"department_changed":{"id":"2"}}"#).unwrap();
         assert_eq!(read, department);

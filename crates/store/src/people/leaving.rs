@@ -100,11 +100,21 @@ pub(super) fn lift(tx: &mut Tx<'_>, employee: &EmployeeKey, asked_at: Timestamp)
         checked_at = CASE WHEN COALESCE(checked_at, 0) < $3 THEN $3 ELSE checked_at END,
         tried_at = CASE WHEN COALESCE(tried_at, 0) < $3 THEN $3 ELSE tried_at END
         WHERE corp_id = $1 AND employee_key = $2 AND left_at <= $3";
+    forget_moved_holder(tx, employee)?;
     if tx.execute(text, &args![employee.corp(), employee.id(), asked_at])? == 0 {
         return Ok(false);
     }
     tx.record_change(CacheChange::Person(employee.clone()));
     Ok(true)
+}
+
+/// Forgets who held the identifier of a record that is empty, since its person has another one: a node of version 0.2.0, which empties
+/// records as well, leaves that.
+fn forget_moved_holder(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<()> {
+    let text = "UPDATE employee SET holder = NULL, claimant = NULL, unconfirmed_at = NULL
+        WHERE corp_id = $1 AND employee_key = $2 AND left_why = $3 AND NOT EXISTS (SELECT 1 FROM identifier_change c
+        WHERE c.corp_id = $1 AND c.employee_key = $2 AND c.waits = 1)";
+    tx.execute(text, &args![employee.corp(), employee.id(), LeftReason::Renamed.name()]).map(drop)
 }
 
 /// Records that employees left, ends their sessions, and logs it; returns the outcome for each.
