@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::{Desk, change, event_settings, synchronise};
 use crate::harness::{
-    Client, Device, Messenger, Operator, PASSWORD, Process, Response, TestApp, binary, development, fragment, location,
-    platform_kind, until, with_settings,
+    Client, Device, Messenger, Operator, PASSWORD, Process, Receiver, Response, TestApp, binary, development, fragment,
+    location, platform_kind, registration_at, until, with_settings,
 };
 
 /// How long after a look-up another one is due.
@@ -405,6 +405,38 @@ on_every_store! {
         desk.confirm(&token, &confirm, &json!({ "digest": holder["digest"] }), &device).await.data();
         assert_eq!(desk.roles(&limited).await, ["supervisor", "user"]);
         assert_eq!(desk.client.get_as(&token, person).await.data()["unconfirmed"], false);
+    }
+}
+
+on_every_platform! {
+    async fn programs_get_nothing_of_the_former_holder() {
+        let mut desk = Desk::without_events().await;
+        let receiver = Receiver::start().await;
+        let client = desk.app.oidc_client(registration_at(&receiver)).await;
+        desk.client.sign_in_by_phone("admin01").await;
+        let (mut browser, tokens) = desk.app.oidc_sign_in(&client, "admin01").await;
+        assert!(client.is_live(&mut browser.http, &tokens).await);
+        let mail = "SELECT email FROM employee WHERE employee_key = 'admin01'";
+        let former = desk.app.query(mail);
+        desk.change("admin01", &another()).await;
+        let token = desk.is_unconfirmed("admin01").await;
+        assert!(client.is_over(&mut browser.http, &tokens).await, "tokens of the former holder");
+        receiver.told(1).await;
+        assert_eq!(desk.app.query(mail), former, "the address stays that of the person whom programs know");
+        // The former holder's browser.
+        let none = browser.silently(&client.authorization().with("prompt", "none")).await;
+        assert!(["access_denied", "login_required"].contains(&&*none.error()), "{none:?}");
+        if let Some(token) = token {
+            // The new holder's.
+            let mut browser = desk.app.oidc_browser().await;
+            let id = browser.begin(&client.authorization()).await;
+            browser.token = Some(token);
+            assert_eq!(browser.proceed(&id).await.refused(403, 1003).reason(), "holder_unconfirmed");
+            assert_eq!(browser.deny(&id).await.error(), "access_denied");
+        }
+        desk.app.auth().operator().confirm_holder(desk.app.key("admin01")).await.unwrap();
+        let (mut browser, tokens) = desk.app.oidc_sign_in(&client, "admin01").await;
+        assert!(client.is_live(&mut browser.http, &tokens).await);
     }
 }
 

@@ -262,7 +262,8 @@ impl Auth {
         admitted.map_err(OidcError::Limited)
     }
 
-    /// The roles for which a user who came from `address` may use a client. Refused if the user may not use it from there.
+    /// The roles for which a user who came from `address` may use a client. Refused if the user may not use it from there, or seems to be
+    /// another person than the one whom clients know by the subject.
     pub(super) fn admit_to_client(
         &self,
         rules: &AccessRules,
@@ -275,6 +276,9 @@ impl Auth {
         let (client, active) = (entry.registration(), holder.session().current_role);
         if !client.serves(holder.session().employee.corp(), self.policy.home_corp.as_str()) {
             return Err(not_allowed());
+        }
+        if holder.person().unconfirmed {
+            return Err(Refusal::HolderUnconfirmed);
         }
         if !holder.roles.holds(active) {
             return Err(Refusal::RoleTakenAway(active));

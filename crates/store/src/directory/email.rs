@@ -100,10 +100,14 @@ pub(super) fn platform_change(tx: &Tx<'_>, who: &IdentifiedPerson) -> Result<Ema
     Ok(EmailChange::To(Some(Email { address, source: EmailSource::Platform })))
 }
 
-/// Whether an employee has another address than this one, and not from an operator.
+/// Whether an employee has another address than this one, and not from an operator. While it is not confirmed that the holder is the
+/// person whom programs know, the address stays.
 fn differs(sql: &Sql<'_>, key: &EmployeeKey, address: &str) -> Result<bool> {
-    let known = find(sql, key)?.and_then(|found| found.person.email);
-    Ok(match known {
+    let found = find(sql, key)?;
+    if found.as_ref().is_some_and(|found| found.person.unconfirmed) {
+        return Ok(false);
+    }
+    Ok(match found.and_then(|found| found.person.email) {
         None => !address.is_empty(),
         Some(known) => known.source != EmailSource::Operator && known.address != address,
     })

@@ -8,6 +8,7 @@ use crate::cache::CacheChange;
 use crate::database::{Sql, SqlValue, Tx};
 use crate::deny_list::EndReason;
 use crate::locks::{lock_agent, lock_employee};
+use crate::oidc::endings::end_all_of;
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::temporary_admin::Gift;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Notice, Result, Store};
@@ -305,6 +306,8 @@ fn follow(tx: &mut Tx<'_>, report: &HolderReport, alarm: Option<&HolderAlarm>) -
             write(tx, key, &KnownHolder { known: Some(known), claimant, unconfirmed_at: Some(*now), ..former })?;
             tx.record_change(CacheChange::Person(key.clone()));
             let ended = end_sessions(tx, report)?;
+            // Clients know the former holder by what they got.
+            end_all_of(tx, key, *now)?;
             notices.iter().try_for_each(|notice| notice.write(tx))?;
             entry.clone().with_detail(format!("{detail}; {ended} session(s) ended")).write(tx)?;
             Ok(HolderOutcome::Unconfirmed)

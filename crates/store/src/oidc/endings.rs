@@ -60,6 +60,12 @@ pub(crate) fn end_told_role(tx: &mut Tx<'_>, employee: &EmployeeKey, role: Role,
     end_alone(tx, which, &args![employee.corp(), employee.id(), &*role], at, true).map(drop)
 }
 
+/// Ends the grants of an employee, whose sessions stay.
+pub(crate) fn end_all_of(tx: &mut Tx<'_>, employee: &EmployeeKey, at: Timestamp) -> Result<()> {
+    let which = "corp_id = $1 AND employee_key = $2";
+    end_alone(tx, which, &args![employee.corp(), employee.id()], at, true).map(drop)
+}
+
 /// The next grants of a client that have not ended.
 pub(super) const LIVE_OF_CLIENT: &str =
     "SELECT g.id FROM oidc_grant g WHERE g.client_id = $1 AND g.ended_at IS NULL ORDER BY g.id LIMIT $2";

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use deskpass_core::oidc::{ClientRegistration, OidcScopes};
-use deskpass_core::{Digest, Roles, Timestamp};
+use deskpass_core::{Digest, EmployeeKey, Roles, Timestamp};
 
 use super::client_record::accepts_codes_of;
 use super::endings::delete_silently;
@@ -146,6 +146,9 @@ fn begin(tx: &mut Tx<'_>, new: &NewGrant) -> Result<GrantOutcome> {
         Err(revoked) => return Ok(GrantOutcome::Revoked(revoked)),
     };
     let Actor { employee, now, .. } = &new.actor;
+    if is_unconfirmed(tx, employee)? {
+        return Ok(GrantOutcome::Revoked(Revocation::RoleTakenAway(session.active)));
+    }
     if let Some(role) = lock_roles(tx, employee, new.roles, session.default_role, *now)? {
         return Ok(GrantOutcome::Revoked(Revocation::RoleTakenAway(role)));
     }
@@ -163,6 +166,12 @@ fn begin(tx: &mut Tx<'_>, new: &NewGrant) -> Result<GrantOutcome> {
     delete_oldest(tx, new)?;
     new.entry.write(tx)?;
     Ok(GrantOutcome::Begun)
+}
+
+/// Whether an employee seems to be another person than the one whom clients know by the subject.
+fn is_unconfirmed(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool> {
+    let text = "SELECT 1 FROM employee WHERE corp_id = $1 AND employee_key = $2 AND unconfirmed_at IS NOT NULL";
+    tx.exists(text, &args![employee.corp(), employee.id()])
 }
 
 /// Whether a code was used.

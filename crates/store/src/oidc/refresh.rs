@@ -117,6 +117,6 @@ fn lock_valid(tx: &Tx<'_>, grant: &GrantRecord, now: Timestamp) -> Result<bool> 
 
 fn is_enabled(sql: &Sql<'_>, employee: &EmployeeKey) -> Result<bool> {
     let text = "SELECT 1 FROM employee WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
-        AND left_at IS NULL";
+        AND left_at IS NULL AND unconfirmed_at IS NULL";
     sql.exists(text, &args![employee.corp(), employee.id()])
 }
