@@ -191,6 +191,34 @@ on_every_store! {
         assert_eq!((two.roles(SECOND), two.roles("agent02")), (vec![USER, SUPERVISOR], Vec::new()));
     }
 
+    async fn while_the_platform_cannot_be_asked_nobody_loses_anything() {
+        let mut two = Two::begin().await;
+        control(&mut two.desk.client, "DELETE", "faults", &json!(null)).await;
+        two.desk.client.set_fault(&json!({ "api": "user/get", "errcode": 48002, "times": 0 })).await;
+        two.deliver(TAKES).await;
+        two.deliver(MAKES_ROOM).await;
+        // Longer than any event is kept otherwise.
+        for _ in 0..30 {
+            Box::pin(two.desk.app.auth().handle_events()).await.unwrap();
+            two.desk.app.clock.advance(MINUTE * 55);
+        }
+        assert_eq!((two.roles(FIRST), two.roles(SECOND)), (vec![USER, SUPERVISOR], vec![AGENT, USER]));
+        two.signed_out(1).await;
+        settled(&two.desk.app).await;
+        let messages = inbox(&mut two.desk.client).await;
+        let told = |text: &str| messages.iter().filter(|message| message.to_string().contains(text)).count();
+        assert!(told("could not be asked") >= 2 && told("former holder") == 0, "{messages:?}");
+        let rows = "SELECT count(*) FROM login_log WHERE detail LIKE '%could not be asked yet'";
+        assert_eq!(two.desk.app.query(rows), ["2"], "each change once");
+
+        control(&mut two.desk.client, "DELETE", "faults", &json!(null)).await;
+        let silent = json!({ "errcode": 0, "errmsg": "ok", "userid": "user01", "name": "U" });
+        two.desk.client.set_fault(&json!({ "api": "user/get", "body": silent.to_string(), "times": 0 })).await;
+        two.handled().await;
+        assert_eq!((two.roles(SECOND), two.roles("agent02")), (vec![USER, SUPERVISOR], vec![AGENT, USER]));
+        assert_eq!(two.told().await, 0);
+    }
+
     async fn in_whatever_order_events_come_nobody_becomes_another_person() {
         for seed in 0..6 {
             Box::pin(deliver_at_random(seed)).await;

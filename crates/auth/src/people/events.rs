@@ -24,6 +24,8 @@ const LOCKED_AT_ONCE: usize = 25;
 const EVENT_RETRY_PAUSE: Duration = Duration::from_mins(1);
 /// How many times the pause doubles: up to an hour.
 const MAX_PAUSE_DOUBLINGS: u32 = 6;
+/// The longest pause before the platform is asked again about a change of an identifier.
+const MAX_UNANSWERED_PAUSE: Duration = Duration::from_mins(15);
 /// The pause before the next look at a change of an identifier that waits for another one.
 const RENAME_PAUSE: Duration = Duration::from_secs(10);
 /// The age after which an event is dropped. The synchronisation finds what it was about.
@@ -65,6 +67,8 @@ pub(super) enum Handled {
     TooSoon,
     /// The change of an identifier waits for that of another one.
     Waiting,
+    /// The platform did not answer a question about a change of an identifier, so that nothing is decided.
+    Unanswered,
     /// A person left who is not known here. A sign-in that is under way may add the person.
     UnknownLeaver,
 }
@@ -157,7 +161,7 @@ impl Auth {
         for event in &due {
             // Others may have arrived while the platform was asked.
             self.lock_waiting_leavers().await?;
-            match self.try_event(event, now, &mut pace).await.filter(|_| now.since(event.received_at) < MAX_EVENT_AGE) {
+            match self.try_event(event, now, &mut pace).await {
                 None => self.store.finish_event(event.digest).await?,
                 Some(pause) => self.store.postpone_event(event.digest, leased_at + pause).await?,
             }
@@ -165,7 +169,7 @@ impl Auth {
         Ok(due.len())
     }
 
-    /// Handles an event; returns how long to wait before the next attempt, if it is not handled.
+    /// Handles an event; returns how long to wait before the next attempt, if it is not handled and not too old.
     async fn try_event(&self, event: &ClaimedEvent, now: Timestamp, pace: &mut Pace) -> Option<Duration> {
         let ClaimedEvent { change, received_at, tries, .. } = event;
         let handled = match serde_json::from_str(change) {
@@ -173,11 +177,14 @@ impl Auth {
             Err(error) => {
                 // It may be of a later version, whose nodes handle it.
                 tracing::debug!(%error, "cannot read an event of the platform");
-                return Some(retry_pause(*tries));
+                Ok(Handled::TooSoon)
             }
         };
-        match handled {
+        let age = now.since(*received_at);
+        let pause = match handled {
             Ok(Handled::Done) => None,
+            // No other question finds out whose records these are.
+            Ok(Handled::Unanswered) => return Some(unanswered_pause(age)),
             Ok(Handled::TooSoon) => Some(retry_pause(*tries)),
             Ok(Handled::Waiting) => Some(RENAME_PAUSE),
             Ok(Handled::UnknownLeaver) => pause_before_look(*received_at, now, *tries),
@@ -185,7 +192,8 @@ impl Auth {
                 tracing::info!(%error, %change, "an event of the platform could not be handled yet");
                 Some(retry_pause(*tries))
             }
-        }
+        };
+        pause.filter(|_| age < MAX_EVENT_AGE)
     }
 
     /// Handles an event. After a failure it is tried again.
@@ -333,6 +341,11 @@ fn retry_pause(tries: i64) -> Duration {
     EVENT_RETRY_PAUSE * 2_u32.pow(doubled)
 }
 
+/// How long a change of an identifier waits after the platform did not answer: a quarter of its age.
+fn unanswered_pause(age: Duration) -> Duration {
+    (age / 4).clamp(EVENT_RETRY_PAUSE, MAX_UNANSWERED_PAUSE)
+}
+
 /// How long to wait before the next look at a leaver without a record; `None` once no sign-in that began before the event can be under
 /// way. Meanwhile a record that is added begins locked.
 fn pause_before_look(received_at: Timestamp, now: Timestamp, tries: i64) -> Option<Duration> {
@@ -360,6 +373,13 @@ mod tests {
         assert_eq!(pause_before_look(received, end, 3), None);
         let late = Duration::from_secs(1);
         assert_eq!(pause_before_look(received, end - late, 1), Some(late), "the first look was late");
+    }
+
+    #[test]
+    fn the_platform_is_asked_about_an_identifier_less_and_less_often() {
+        for (age, pause) in [(0, 1), (4, 1), (20, 5), (60, 15), (100_000, 15)] {
+            assert_eq!(unanswered_pause(Duration::from_mins(age)), Duration::from_mins(pause), "{age}");
+        }
     }
 
     #[test]

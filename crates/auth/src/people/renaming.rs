@@ -18,11 +18,19 @@ use crate::notice::MAX_NOTIFIED_ADMINS;
 use crate::platform_user::identified_person;
 use crate::{Auth, Error, LeaverSource};
 
-/// The most changes of identifiers that are looked at when a leaver's event arrives, and the most of one person.
-const MAX_PENDING_RENAMES: i64 = 200;
-const MAX_RENAMES_IN_A_ROW: usize = 3;
 /// How long a change waits for that of the new identifier's holder, whose event may be late.
 const HOLDER_PATIENCE: Duration = Duration::from_mins(10);
+
+/// What came of the changes that must be handled before another one, the worst last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Earlier {
+    /// All are handled, or there are none.
+    Handled,
+    /// One waits for the holder of its new identifier.
+    Waiting,
+    /// About one, the platform did not answer.
+    Unanswered,
+}
 
 /// A change of an identifier that is not handled yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +106,8 @@ impl Auth {
             let Some((mut userid, _)) = change.leaver() else { continue };
             // One who got the identifier after that is another person.
             let latest = *happened_at + MAX_NODE_CLOCK_SKEW;
-            for _ in 0..MAX_RENAMES_IN_A_ROW {
+            // Each change is followed once at most.
+            for _ in 0..renames.len() {
                 let rename = renames.iter().find(|it| it.happened_at <= latest && self.is_spelled(&it.to, userid));
                 let Some(PendingRename { from, .. }) = rename else { break };
                 let digest = Digest::of(&[b"former identifier", digest.bytes(), from.as_bytes()]);
@@ -111,7 +120,7 @@ impl Auth {
     }
 
     async fn pending_renames(&self) -> Result<Vec<PendingRename>, Error> {
-        let pending = self.store.pending_immediate_events(MAX_PENDING_RENAMES).await?;
+        let pending = self.store.pending_immediate_events().await?;
         Ok(pending.iter().filter_map(PendingRename::read).collect())
     }
 
@@ -121,40 +130,52 @@ impl Auth {
         if is_same(&rename.from, &rename.to) {
             return self.follow_change(&rename.to, None, pace).await;
         }
-        let mut is_blocked = false;
-        for earlier in predecessors(rename, &self.pending_renames().await?) {
-            let handled = self.rename(&earlier, is_blocked, pace).await.unwrap_or_else(|error| {
+        let mut earlier = Earlier::Handled;
+        for predecessor in predecessors(rename, &self.pending_renames().await?) {
+            let handled = self.rename(&predecessor, earlier, pace).await.unwrap_or_else(|error| {
                 tracing::info!(%error, "an earlier change of an identifier could not be handled yet");
-                Handled::Waiting
+                Handled::Unanswered
             });
-            is_blocked |= handled != Handled::Done;
+            earlier = earlier.max(match handled {
+                Handled::Done => Earlier::Handled,
+                Handled::Unanswered => Earlier::Unanswered,
+                _ => Earlier::Waiting,
+            });
         }
-        self.rename(rename, is_blocked, pace).await
+        self.rename(rename, earlier, pace).await
     }
 
-    /// Handles a change of an identifier. It is blocked while earlier changes are not handled.
-    async fn rename(&self, rename: &PendingRename, is_blocked: bool, pace: &mut Pace) -> Result<Handled, Error> {
-        let stage = match (is_blocked, self.clock.now().since(rename.received_at) >= HOLDER_PATIENCE) {
-            (true, false) => RenameStage::Blocked,
-            (false, false) => RenameStage::Waiting,
-            (false, true) => RenameStage::Over,
-            (true, true) => RenameStage::Undecidable,
+    /// Handles a change of an identifier. It is blocked while earlier changes are not handled. A question that the platform did not
+    /// answer decides nothing, however long that lasts.
+    async fn rename(&self, rename: &PendingRename, earlier: Earlier, pace: &mut Pace) -> Result<Handled, Error> {
+        let is_late = self.clock.now().since(rename.received_at) >= HOLDER_PATIENCE;
+        let unanswered = if is_late { RenameStage::Unanswered } else { RenameStage::Blocked };
+        let stage = match (earlier, is_late) {
+            (Earlier::Handled, false) => RenameStage::Waiting,
+            (Earlier::Handled, true) => RenameStage::Over,
+            (Earlier::Waiting, false) => RenameStage::Blocked,
+            (Earlier::Waiting, true) => RenameStage::Undecidable,
+            (Earlier::Unanswered, _) => unanswered,
         };
         let asked_at = self.clock.now();
-        let profile = if stage == RenameStage::Blocked { Ok(None) } else { self.profile_after(rename, pace).await };
-        let (profile, stage, failure) = match profile {
-            Ok(profile) => (profile, stage, None),
-            // Whoever has the new identifier is locked nevertheless.
-            Err(error) => (None, RenameStage::Blocked, Some(error)),
-        };
+        let is_asked = matches!(stage, RenameStage::Waiting | RenameStage::Over | RenameStage::Undecidable);
+        let asked = if is_asked { self.profile_after(rename, pace).await } else { Ok(None) };
+        let has_failed = asked.is_err() || earlier == Earlier::Unanswered;
+        let (profile, stage) = asked.map_or_else(
+            |error| {
+                tracing::info!(%error, from = rename.from, to = rename.to, "could not ask about a change of an identifier");
+                // Whoever has the new identifier is locked nevertheless.
+                (None, unanswered)
+            },
+            |profile| (profile, stage),
+        );
         let Some(renaming) = self.renaming(rename, stage, (profile, asked_at)).await? else { return Ok(Handled::Done) };
         let (from, to) = (renaming.from.clone(), renaming.to.clone());
-        let outcome = self.store.rename_person(renaming).await?;
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        match outcome {
-            RenameOutcome::Waiting => return Ok(Handled::Waiting),
+        match self.store.rename_person(renaming).await? {
+            RenameOutcome::Waiting => {
+                self.notices_due.notify_one();
+                return Ok(if has_failed { Handled::Unanswered } else { Handled::Waiting });
+            }
             RenameOutcome::Nothing => {}
             RenameOutcome::Undecided => {
                 tracing::warn!(%from, to = %to.key, "an identifier passed on, but not known whose records these are: sessions ended");
@@ -205,8 +226,14 @@ impl Auth {
         let why = known.as_ref().zip(status).and_then(|(person, status)| departure_of(person, status));
         let leaving = why.map(|why| self.leaving(&new, why, LeaverSource::Event, Some(asked_at))).transpose()?;
         let service = self.referenced_service()?;
-        let code_notices = self.notices_of_rename(&from, &new, now, &service).await?;
-        let doubt_notices = self.passed_on_notices(&new, Some(&from), now, &service).await?;
+        let code_notices =
+            self.notices_about_rename(NoticeSubject::SetupCodeNeeded, (&from, &new), now, &service).await?;
+        let doubt_notices = match stage {
+            RenameStage::Unanswered => {
+                self.notices_about_rename(NoticeSubject::RenameUnanswered, (&from, &new), now, &service).await?
+            }
+            _ => self.passed_on_notices(&new, Some(&from), now, &service).await?,
+        };
         let entry = self.service_entry(AuditEvent::EmployeeRenamed, &from, now, LeaverSource::Event.name())?;
         Ok(Some(Renaming {
             from,
@@ -224,17 +251,17 @@ impl Auth {
         }))
     }
 
-    /// The notices for administrators that a person who was renamed needs a setup code.
-    async fn notices_of_rename(
+    /// The notices for administrators about a person who was renamed.
+    async fn notices_about_rename(
         &self,
-        from: &EmployeeKey,
-        to: &EmployeeKey,
+        subject: NoticeSubject,
+        (from, to): (&EmployeeKey, &EmployeeKey),
         now: Timestamp,
         visitor: &ClientInfo,
     ) -> Result<Vec<Notice>, Error> {
         let home = self.policy.home_corp.as_str().to_owned();
         let told = self.store.administrators(home, from.clone(), MAX_NOTIFIED_ADMINS).await?;
         let about = NoticeAbout::Renamed { from: from.id().to_owned(), to: to.id().to_owned() };
-        Ok(self.notices_to(&told, NoticeSubject::SetupCodeNeeded, &about, now, visitor)?)
+        Ok(self.notices_to(&told, subject, &about, now, visitor)?)
     }
 }

@@ -52,6 +52,7 @@ fn render(notice: &Notice, zone: &TimeZone) -> String {
         NoticeSubject::ManyLeavers => many_leavers(notice),
         NoticeSubject::SetupCodeNeeded => setup_code_needed(notice),
         NoticeSubject::IdentifierPassedOn => identifier_passed_on(notice),
+        NoticeSubject::RenameUnanswered => rename_unanswered(notice),
         NoticeSubject::HolderUnconfirmed => holder_unconfirmed(notice),
     };
     // The reference distinguishes two notices of the same second, also for the platform, which drops duplicate messages.
@@ -221,6 +222,24 @@ fn identifier_passed_on(notice: &Notice) -> [String; 2] {
         ),
         format!(
             "平台将账号 {id} 给了另一名员工（{change}），但未及时告知原持有人的新账号。为避免混淆，相关会话已结束，原持有人的角色、密码和身份验证器已删除。请向双方确认身份，并检查其角色。"
+        ),
+    ]
+}
+
+/// A notice for administrators about a change of an identifier about which the platform cannot be asked.
+fn rename_unanswered(notice: &Notice) -> [String; 2] {
+    let (change, id) = match &notice.about {
+        Some(NoticeAbout::Renamed { from, to }) => (format!("{from} -> {to}"), to.as_str()),
+        _ => ("?".to_owned(), "?"),
+    };
+    [
+        format!(
+            "the platform gave an employee another identifier ({change}), and could not be asked about it since. Until it \
+             answers, nothing is decided, and whoever had {id} before stays signed out. Check the connection to the platform: \
+             `deskpass doctor`."
+        ),
+        format!(
+            "平台更改了一名员工的账号（{change}），但一直无法向平台查询。平台恢复应答之前不作任何变更，{id} 的原持有人保持退出状态。请检查与平台的连接：`deskpass doctor`。"
         ),
     ]
 }

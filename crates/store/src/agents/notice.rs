@@ -138,6 +138,8 @@ named_enum! {
         /// An identifier passed to another person, and what the former holder had could not be told from what is the other's. For
         /// administrators.
         IdentifierPassedOn = "identifier_passed_on",
+        /// A person has another identifier, and the platform could not be asked about it for long. For administrators.
+        RenameUnanswered = "rename_unanswered",
         /// An employee's identifier seems to be another person's now. For administrators.
         HolderUnconfirmed = "holder_unconfirmed",
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use deskpass_core::{Digest, EmployeeKey, LeftReason, Timestamp};
 
 use super::leaving::{Leaving, LeftOutcome, leave};
-use crate::database::{Row, SqlValue, Tx};
+use crate::database::{Row, Sql, SqlValue, Tx, in_snapshot};
 use crate::due_time::due_at_once;
 use crate::{Result, Store};
 
@@ -26,8 +26,11 @@ const OTHERS: i64 = 0;
 pub(super) const DUE_EVENTS: &str =
     "SELECT digest FROM platform_event WHERE urgent = $3 AND due_at <= $1 ORDER BY due_at, digest LIMIT $2";
 
-/// The events of an urgency that are not handled, the first due ones first.
-pub(super) const PENDING_OF: &str = "SELECT change, received_at, COALESCE(happened_at, received_at) FROM platform_event WHERE urgent = $1 AND due_at IS NOT NULL ORDER BY due_at, digest LIMIT $2";
+/// The next events of an urgency that are not handled, the first due ones first.
+pub(super) const PENDING_OF: &str = "SELECT change, received_at, COALESCE(happened_at, received_at), due_at, digest
+    FROM platform_event WHERE urgent = $1 AND due_at IS NOT NULL AND (due_at, digest) > ($2, $3)
+    ORDER BY due_at, digest LIMIT $4";
+const PENDING_PAGE_SIZE: usize = 500;
 
 /// The events whose person is still to be locked out.
 pub(super) const LOCKS_DUE: &str = "SELECT digest, change, received_at, tries, COALESCE(happened_at, received_at)
@@ -143,9 +146,9 @@ impl Store {
         Ok(claimed)
     }
 
-    /// Up to `limit` events that are to be handled before all others and are not handled yet.
-    pub async fn pending_immediate_events(&self, limit: i64) -> Result<Vec<PendingEvent>> {
-        self.database.read(move |sql| sql.rows(PENDING_OF, &args![IMMEDIATE, limit], pending)).await
+    /// All events that are to be handled before all others and are not handled yet.
+    pub async fn pending_immediate_events(&self) -> Result<Vec<PendingEvent>> {
+        self.database.read(move |sql| in_snapshot(sql, pending_events)).await
     }
 
     async fn claim(&self, urgency: i64, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<ClaimedEvent>> {
@@ -186,8 +189,26 @@ fn claimed(row: &Row<'_>) -> Result<ClaimedEvent> {
     Ok(ClaimedEvent { digest, change, received_at, tries: row.int(3)?, happened_at })
 }
 
-fn pending(row: &Row<'_>) -> Result<PendingEvent> {
-    Ok(PendingEvent { change: row.text(0)?, received_at: row.timestamp(1)?, happened_at: row.timestamp(2)? })
+/// Reads the pending events page by page, so that none is left out however many there are.
+fn pending_events(sql: &Sql<'_>) -> Result<Vec<PendingEvent>> {
+    let limit = i64::try_from(PENDING_PAGE_SIZE).unwrap_or(i64::MAX);
+    let (mut found, mut after) = (Vec::new(), (Timestamp::from_millis(i64::MIN), Digest::from_bytes([0; 32])));
+    loop {
+        let page = sql.rows(PENDING_OF, &args![IMMEDIATE, after.0, after.1, limit], pending)?;
+        let is_last = page.len() < PENDING_PAGE_SIZE;
+        for (event, place) in page {
+            found.push(event);
+            after = place;
+        }
+        if is_last {
+            return Ok(found);
+        }
+    }
+}
+
+fn pending(row: &Row<'_>) -> Result<(PendingEvent, (Timestamp, Digest))> {
+    let (change, received_at, happened_at) = (row.text(0)?, row.timestamp(1)?, row.timestamp(2)?);
+    Ok((PendingEvent { change, received_at, happened_at }, (row.timestamp(3)?, row.digest(4)?)))
 }
 
 fn receive(tx: &mut Tx<'_>, events: &[ReceivedEvent], now: Timestamp) -> Result<Reception> {

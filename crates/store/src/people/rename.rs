@@ -1,7 +1,8 @@
 //! People whom the platform gave another identifier.
 
-use deskpass_core::{EmployeeKey, IdentifiedPerson, LeftReason, Person, Timestamp};
+use deskpass_core::{Digest, EmployeeKey, IdentifiedPerson, LeftReason, Person, Timestamp};
 
+use super::events::EVENT_RETENTION;
 use super::identifiers::{Identifier, NewRecord, OldRecord, note_change, note_waiting};
 use super::leaving::{Leaving, leave_one, lift};
 use crate::agents::{end_credentials, has_credentials, move_record, require_code};
@@ -11,6 +12,7 @@ use crate::deny_list::EndReason;
 use crate::directory::{find, lock_out_leaver, move_holder, upsert};
 use crate::locks::{lock_administration, lock_agent, lock_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
+use crate::single_use::consume;
 use crate::{LogEntry, Notice, Result, Store};
 
 /// Adds a record with the data of another one.
@@ -69,6 +71,8 @@ pub enum RenameStage {
     Blocked,
     /// If the new identifier has a holder, who may get another one by an event that is late, the holder is locked and awaited.
     Waiting,
+    /// The platform could not be asked for long, about this change or an earlier one: as blocked, and administrators are told once.
+    Unanswered,
     /// The event of the holder did not come in time.
     Over,
     /// Earlier changes of the same identifiers could not be handled in time, so it is not known whose the records are.
@@ -111,7 +115,7 @@ pub struct Renaming {
     pub deny_until: Timestamp,
     /// The notices for administrators, if the person needs a setup code from now on.
     pub code_notices: Vec<Notice>,
-    /// The notices for administrators, if something could not be decided.
+    /// The notices for administrators, if something could not be decided, or not yet.
     pub doubt_notices: Vec<Notice>,
     /// The audit event.
     pub entry: LogEntry,
@@ -140,12 +144,20 @@ fn rename(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<RenameOutcome> {
         return Ok(RenameOutcome::Nothing);
     }
     let (mut whose, holder) = (old.before(*happened_at), new.after(*happened_at));
-    if matches!(stage, RenameStage::Blocked | RenameStage::Waiting) && holder == NewRecord::Former {
-        hold(tx, renaming)?;
+    let is_early = matches!(stage, RenameStage::Blocked | RenameStage::Waiting | RenameStage::Unanswered);
+    let is_held = is_early && holder == NewRecord::Former;
+    if is_held && hold(tx, renaming)? {
+        // A row of the log for each attempt.
+        return Ok(RenameOutcome::Waiting);
+    }
+    if *stage == RenameStage::Unanswered && (is_held || whose != OldRecord::Others) {
+        tell_unanswered(tx, renaming)?;
+    }
+    if is_held {
         return Ok(RenameOutcome::Waiting);
     }
     match stage {
-        RenameStage::Blocked => return Ok(RenameOutcome::Waiting),
+        RenameStage::Blocked | RenameStage::Unanswered => return Ok(RenameOutcome::Waiting),
         RenameStage::Undecidable if whose == OldRecord::Theirs => whose = OldRecord::Unclear,
         _ => {}
     }
@@ -171,19 +183,35 @@ fn lock_both(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<()> {
     both.into_iter().try_for_each(|key| lock_employee(tx, key))
 }
 
-/// Locks the holder of the new identifier, whose sessions would be taken for the person's, until it is known where the holder is.
-fn hold(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<()> {
+/// Tells administrators once that the platform cannot be asked about a change.
+fn tell_unanswered(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<()> {
+    let Renaming { from, to, happened_at, doubt_notices, entry, .. } = renaming;
+    let happened_at = happened_at.millis().to_be_bytes();
+    let ids = [from.corp(), from.id(), to.key.id()].map(str::as_bytes);
+    let what = Digest::of(&[b"unanswered rename", ids[0], ids[1], ids[2], &happened_at]);
+    let attempt = Digest::of(&[what.bytes(), entry.id.as_bytes()]);
+    if !consume(tx, what, attempt, entry.at + EVENT_RETENTION)? {
+        return Ok(());
+    }
+    doubt_notices.iter().try_for_each(|notice| notice.write(tx))?;
+    entry.clone().with_detail(format!("{}; the platform could not be asked yet", change(renaming))).write(tx)
+}
+
+/// Locks the holder of the new identifier, whose sessions would be taken for the person's, until it is known where the holder is; `false`
+/// if that was done before.
+fn hold(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<bool> {
     let Renaming { to, hold_until, deny_until, entry, .. } = renaming;
     let key = &to.key;
     note_waiting(tx, key)?;
     if tx.execute(HOLD, &args![key.corp(), key.id(), *hold_until, LeftReason::Renamed.name()])? == 0 {
-        return Ok(());
+        return Ok(false);
     }
     tx.record_change(CacheChange::Person(key.clone()));
     let ended = end_sessions_of(tx, key, SessionScope::All, (EndReason::Left, *deny_until), entry.at)?;
     let detail =
         format!("{}; locked until the former holder's identifier is known; {ended} session(s) ended", change(renaming));
-    LogEntry { about: key.clone(), ..entry.clone() }.with_detail(detail).write(tx)
+    LogEntry { about: key.clone(), ..entry.clone() }.with_detail(detail).write(tx)?;
+    Ok(true)
 }
 
 /// The identifier passed to a person without a record: nothing of a former holder stays.

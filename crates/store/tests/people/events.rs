@@ -95,7 +95,7 @@ on_every_store! {
         let claimed = store.claim_events(at(3_000), at(9_000), 3).await.unwrap();
         assert_eq!((claimed.len(), claimed[0].digest, claimed[1].digest), (3, digest("removed"), digest("left")));
         assert_eq!(store.claim_events(at(3_000), at(9_000), 2).await.unwrap().len(), 1);
-        let pending = async || store.pending_immediate_events(10).await.unwrap();
+        let pending = async || store.pending_immediate_events().await.unwrap();
         let ClaimedEvent { change, received_at, happened_at, .. } = claimed[0].clone();
         assert_eq!(pending().await, [PendingEvent { change, received_at, happened_at }], "also one that a node is at");
         assert_eq!((received_at, happened_at), (at(2_002), at(1_500)));
@@ -219,5 +219,14 @@ on_every_store! {
         assert_eq!(receive(store, vec![event("handled")]).await, [false]);
         assert_eq!(store.sweep(at(3 * DAY + 2_000), at(0), 100).await.unwrap(), 2);
         assert_eq!(receive(store, vec![event("handled")]).await, [true]);
+    }
+}
+
+on_every_store! {
+    async fn no_pending_event_is_left_out_however_many_there_are(fixture: &Fixture) {
+        let store = fixture.store();
+        let immediate = |number| ReceivedEvent { is_immediate: true, ..event(&format!("event {number}")) };
+        receive(store, (0..1_203).map(immediate).collect()).await;
+        assert_eq!(store.pending_immediate_events().await.unwrap().len(), 1_203);
     }
 }

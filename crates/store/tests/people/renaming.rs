@@ -372,3 +372,41 @@ on_every_store! {
         assert_eq!(stored(store, &key("agent02")).await.name, "Bo");
     }
 }
+
+on_every_store! {
+    async fn without_an_answer_of_the_platform_nothing_is_decided(fixture: &Fixture) {
+        let (store, [a, b]) = (fixture.store(), two_people(fixture).await);
+        let rename = async |stage, change, at| store.rename_person(at_stage(stage, change, at)).await.unwrap();
+        for _ in 0..3 {
+            let unanswered = rename(RenameStage::Unanswered, ("a", "b"), 2_000).await;
+            assert_eq!(unanswered, RenameOutcome::Waiting);
+        }
+        assert_eq!((held(store, "a").await.1, held(store, "b").await.1), (a, b));
+        assert_eq!(store.pending_notices().await.unwrap(), 1, "once");
+        assert!(!fixture.lives("b").await, "nobody is signed in whose identifier passed on");
+        assert_eq!(rename(RenameStage::Waiting, ("b", "c"), 1_500).await, RenameOutcome::Moved);
+        assert_eq!(rename(RenameStage::Over, ("a", "b"), 2_000).await, RenameOutcome::Moved);
+        assert_eq!((held(store, "b").await.1, held(store, "c").await.1), (a, b));
+    }
+}
+
+on_every_store! {
+    /// A node of version 0.2.0 empties a record and leaves who held the identifier.
+    async fn whose_identifier_an_empty_record_had_is_forgotten_with_the_next_holder(fixture: &Fixture) {
+        let store = fixture.store();
+        for (id, waits) in [("moved", false), ("waiting", true)] {
+            fixture.employ(id).await;
+            let text = "UPDATE employee SET holder = '{\"source\":\"\",\"name\":\"Ada\"}', claimant = '{\"source\":\"\"}',
+                unconfirmed_at = 5, left_at = 2000, left_why = 'renamed'";
+            bulk(fixture, &format!("{text} WHERE employee_key = '{id}'"), 0).await;
+            if waits {
+                let text = "INSERT INTO identifier_change (corp_id, employee_key, changed_at, waits)
+                    SELECT corp_id, employee_key, 0, 1 FROM employee WHERE employee_key = 'waiting'";
+                bulk(fixture, text, 0).await;
+            }
+            store.forget_person(&key(id));
+            assert!(store.mark_returned(key(id), at(3_000), entry()).await.unwrap(), "{id}");
+            assert_eq!(store.unconfirmed_holder(key(id)).await.unwrap().is_some(), waits, "{id}");
+        }
+    }
+}
