@@ -434,7 +434,7 @@ on_every_platform! {
             assert_eq!(browser.proceed(&id).await.refused(403, 1003).reason(), "holder_unconfirmed");
             assert_eq!(browser.deny(&id).await.error(), "access_denied");
         }
-        desk.app.auth().operator().confirm_holder(desk.app.key("admin01")).await.unwrap();
+        assert!(desk.operator_confirms("admin01").await);
         let (mut browser, tokens) = desk.app.oidc_sign_in(&client, "admin01").await;
         assert!(client.is_live(&mut browser.http, &tokens).await);
     }
