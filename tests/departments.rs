@@ -6,7 +6,7 @@ use std::time::Duration;
 use deskpass_core::IdentifiedPerson;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, fragment};
+use crate::harness::{Client, TestApp, development, fragment};
 
 /// The department of agent01 and supervisor01 on the simulated platform, and another one with the same name.
 const DESK: &str = "IT Service Desk";
@@ -35,6 +35,11 @@ async fn sign_in_from(client: &mut Client, who: &str, departments: &str) -> Stri
     let record = format!(r#"{{"errcode":0,"userid":"{who}","name":"{name}","department":{departments},"status":1}}"#);
     client.set_fault(&json!({ "api": "user/get", "body": record })).await;
     sign_in(client, who).await
+}
+
+/// A service that asks the platform at sign-ins alone: after one without an answer, the re-check would ask at once.
+async fn without_rechecks() -> TestApp {
+    TestApp::with(development(&[("recheck.period", "0")])).await
 }
 
 /// The employees in a list.
@@ -103,7 +108,8 @@ on_every_store! {
         assert_eq!(sight(&mut client, &before).await, ["agent01", "supervisor01"]);
     }
 
-    async fn an_employee_outside_the_visible_range_has_no_department(app) {
+    async fn an_employee_outside_the_visible_range_has_no_department() {
+        let app = without_rechecks().await;
         let mut client = app.client().await;
         let token = sign_in(&mut client, "supervisor01").await;
         let token = as_supervisor(&mut client, token).await;
@@ -152,7 +158,8 @@ on_every_store! {
         assert!(listed(&mut client, &token, "/api/admin/employees").await.contains("agent01"));
     }
 
-    async fn a_picture_that_the_platform_no_longer_reports_is_removed(app) {
+    async fn a_picture_that_the_platform_no_longer_reports_is_removed() {
+        let app = without_rechecks().await;
         let mut client = app.client().await;
         let token = sign_in(&mut client, "admin01").await;
         assert_ne!(client.me(&token).await.data()["avatar"], "");

@@ -6,14 +6,17 @@ use super::to;
 use crate::harness::{Client, PRODUCTION, Process, TestApp, binary, settings, with_settings};
 
 /// Headers with which a request is a browser's.
-const BROWSER: [(&str, &str); 5] = [
+const BROWSER: [(&str, &str); 4] = [
     ("cookie", "a=b"),
     ("origin", "https://desk.example.com"),
-    ("sec-fetch-mode", "navigate"),
+    ("sec-fetch-site", "same-origin"),
     // All that a page under plain http cannot leave out.
     ("accept-language", ""),
-    ("user-agent", "Mozilla/5.0 (X11; Linux x86_64)"),
 ];
+
+/// Headers of programs: of `fetch` in Node.js, and of what says that it is a browser.
+const PROGRAM: [(&str, &str); 3] =
+    [("accept-language", "*"), ("sec-fetch-mode", "cors"), ("user-agent", "Mozilla/4.0 (compatible)")];
 
 const OWN: [(&str, &str); 4] = [
     ("server.settle", "0s"),
@@ -74,9 +77,12 @@ async fn of_others_no_browser_is_answered() {
         // A program, such as a back end that uses a name inside the network.
         let verify = to(host, "POST", "/api/auth/verify", &[("content-type", "application/json")], r#"{"token":"x"}"#);
         assert_eq!(client.send(&verify).await.data()["valid"], false);
+        for header in PROGRAM {
+            assert_eq!(client.send(&to(host, "GET", "/oidc/jwks", &[header], "")).await.status, 200, "{header:?}");
+        }
     }
     let figures = app.client().await.get("/metrics", &[]).await.body;
-    let (answered, refused) = (2 * OF_OTHERS.len(), 2 * OF_OTHERS.len() * BROWSER.len() * 8);
+    let (answered, refused) = (2 * OF_OTHERS.len() * (1 + PROGRAM.len()), 2 * OF_OTHERS.len() * BROWSER.len() * 8);
     for (outcome, count) in [("ok", answered), ("refused", refused)] {
         let line = format!("deskpass_unlisted_host_requests_total{{outcome=\"{outcome}\"}} {count}\n");
         assert!(figures.contains(&line), "{line} is missing in {figures}");

@@ -49,7 +49,7 @@ fn forbidden() -> Vec<(&'static str, String, Value)> {
         ("POST", "/api/admin/links".to_owned(), link_to("norole01")),
         ("PATCH", person("former01"), json!({ "disabled": false })),
         ("PATCH", person("norole01"), json!({ "disabled": false })),
-        ("POST", format!("{}/confirm", person("admin01")), json!({})),
+        ("POST", format!("{}/confirm", person("admin01")), json!({ "digest": "0123456789abcdef" })),
         ("PUT", USER_ROLES.to_owned(), json!({ "employee_id": "security01", "roles": ["admin", "security"] })),
         ("PUT", USER_ROLES.to_owned(), json!({ "employee_id": "user01", "roles": ["admin", "user", "security"] })),
         ("POST", "/api/admin/roles/temporary".to_owned(), temporarily("security01", "admin")),

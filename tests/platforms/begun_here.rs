@@ -165,6 +165,21 @@ on_every_store! {
         let signed_in = client.post("/api/agents/login", &[("cookie", &cookies)], &login(&code)).await;
         assert_eq!(signed_in.data()["current_role"], "agent");
     }
+
+    async fn codes_at_the_callback_leave_agents_their_budget() {
+        let budget = [("limits.foreign_codes", "off"), ("limits.foreign_codes_total", "2/min")];
+        let app = TestApp::with(development(&[&[("limits.enabled", "true")], &budget[..]].concat())).await;
+        let mut client = app.client().await;
+        for number in 0..4 {
+            let landed = bring(&mut client, &format!("code=invented-{number}&state=auth_login"), &[]).await;
+            assert_eq!(refused(&landed).1 == "1006", number >= 2, "{landed:?}");
+        }
+        for number in 0..3 {
+            let login = serde_json::json!({ "employee_id": "agent01", "code": format!("made-up-{number}") });
+            let (status, code) = if number < 2 { (403, 1003) } else { (429, 1006) };
+            client.post("/api/agents/login", &[], &login).await.refused(status, code);
+        }
+    }
 }
 
 /// While a node of version 0.2.0 is there, links are written as it reads them, and those that it wrote are accepted.

@@ -10,6 +10,7 @@ use deskpass_store::{Agent, AttemptKind, NoticeSubject, PartialSessionRecord};
 use crate::attempts::CountedAttempt;
 use crate::audit::Attempt;
 use crate::hash_queue::Priority;
+use crate::oauth::CodeDoor;
 use crate::password_hasher::HashSlot;
 use crate::platform_user::PlatformUser;
 use crate::sign_in::{SignInProof, SignInRequest};
@@ -140,9 +141,13 @@ impl Auth {
             (Ok(signed_in), _) => Ok(AgentLoginOutcome::Full(signed_in)),
             // The session may have begun: one login does not begin two.
             (Err(error), _) if error.is_outcome_unknown() => Err(error),
-            (Err(Error::Internal(_) | Error::Refused(Refusal::InvalidCode | Refusal::CodesLimited)), Ok(())) => {
-                Ok(AgentLoginOutcome::Partial(self.login_by_password(password, login).await?))
-            }
+            (
+                Err(
+                    Error::Internal(_)
+                    | Error::Refused(Refusal::InvalidCode | Refusal::CodesLimited | Refusal::RateLimited(_)),
+                ),
+                Ok(()),
+            ) => Ok(AgentLoginOutcome::Partial(self.login_by_password(password, login).await?)),
             // The platform refused the user, or passwords are not accepted.
             (Err(refused), _) => Err(refused),
         }
@@ -152,7 +157,7 @@ impl Auth {
         let AgentLogin { entry, redirect_uri, code_claim, flow, .. } = login;
         code_claim.clone()?;
         let sign = self.begun_sign(&BegunSigns { flow: *flow, ..BegunSigns::default() }).await?;
-        self.admit_code(sign, login.visitor.address.decided).await?;
+        self.admit_code(sign, login.visitor.address.decided, CodeDoor::AgentLogin).await?;
         let exchanged =
             self.exchange_code(CodeRedemption { code, entry: *entry, redirect_uri, verifier: None }).await?;
         let PlatformUser::Known(who) = self.resolve_user(&exchanged).await? else {

@@ -79,8 +79,8 @@ impl Auth {
         Err(Refusal::InvalidCode.into())
     }
 
-    /// Counts a new claim for the network of the browser: within the rate, no claim displaces another one. A sign-in that began
-    /// here goes on while a network is over it.
+    /// Counts a new claim for the network of the browser. Within the rate none displaces another one. Over it, a sign-in that began
+    /// here may still bring a few, which displace the oldest of the network.
     async fn admit_claim(&self, bearer: &CodeBearer) -> Result<(), Error> {
         let Some(rate) = self.policy.kept_requests.code_claims else { return Ok(()) };
         let network = nearby_network(bearer.address).to_string();

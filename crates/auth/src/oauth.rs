@@ -14,6 +14,7 @@ use deskpass_core::{
 use deskpass_store::{OAuthFlow, PendingConfirmation};
 
 pub use self::begun_here::BegunSigns;
+pub(crate) use self::begun_here::CodeDoor;
 pub use self::callback::OAuthCallback;
 pub use self::outcome::{CallbackOutcome, RedirectTarget};
 use crate::audit::Attempt;

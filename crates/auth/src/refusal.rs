@@ -519,8 +519,8 @@ refusals! {
         /// An administrator whose role is temporary gives themself a role, makes an administrator, or opens the account of one.
         TemporaryRole {
             code(1003), reason("temporary_role"),
-            en("your administrator role is temporary, so you cannot give yourself roles, make administrators, or enable, confirm, link or reset the password of one; ask another administrator"),
-            zh("您的管理员角色是临时角色，不能给自己授予角色，不能指定管理员，也不能启用、确认、关联管理员的账号或重置其密码，请联系其他管理员"),
+            en("your administrator role is temporary, so you cannot give yourself roles, make administrators, or enable, confirm or link one, or reset the password or the authenticator of one; ask another administrator"),
+            zh("您的管理员角色是临时角色，不能给自己授予角色，不能指定管理员，也不能启用、确认、关联管理员的账号，或重置其密码或身份验证器，请联系其他管理员"),
             audit("An administrator whose role is temporary gave themself a role, gave the role of an administrator, or enabled, confirmed, linked or reset the account of one.",
                 "Another administrator can do it; for the person to stay one, run `deskpass role grant EMPLOYEE admin`."),
         }

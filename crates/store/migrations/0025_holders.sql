@@ -1,6 +1,6 @@
 -- What the platform says about who holds an identifier, as JSON, by which another person is recognised who gets the identifier later.
 -- `holder` is what is known; NULL until the platform is next asked. `unconfirmed_at` is since when the platform says something that fits
--- another person only: `claimant` is what it says, and until an operator confirms it, none of the roles counts.
+-- another person only: `claimant` is what it says, and until an operator confirms it, only the default role counts, or none where the platform has ids of people.
 ALTER TABLE employee ADD COLUMN holder TEXT;
 ALTER TABLE employee ADD COLUMN claimant TEXT;
 ALTER TABLE employee ADD COLUMN unconfirmed_at BIGINT;

@@ -20,8 +20,6 @@ pub(crate) enum Gift {
     MissingRoles(EmployeeKey, Roles),
     /// A way to act as an employee: the account is enabled, linked, gets another password or device, or its holder is confirmed.
     Account(EmployeeKey),
-    /// The address by which programs recognise an employee.
-    Address(EmployeeKey),
     /// The rules that give roles in a corporation.
     Rules(String, Vec<RoleRule>),
 }
@@ -54,11 +52,6 @@ impl Gift {
                 let held = roles_of(tx, to)?;
                 let missing = roles.iter().filter(|role| !held.holds(*role)).collect();
                 Ok(is_reserved_role(missing, to, giver))
-            }
-            Self::Address(of) => {
-                // Before the employee, as in a change of an address.
-                lock_administration(tx)?;
-                Self::Account(of.clone()).is_reserved(tx, giver)
             }
             Self::Account(of) => {
                 lock_agent(tx, of)?;

@@ -36,6 +36,13 @@ impl BegunSigns {
     }
 }
 
+/// Where a code is brought. Each has a total of its own, so that nobody closes one door at the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CodeDoor {
+    Callback,
+    AgentLogin,
+}
+
 impl Auth {
     /// Requires a sign that the sign-in began here, or a place in the budget of the others.
     pub(super) async fn require_begun_here(&self, code: &Digest, callback: &OAuthCallback) -> Result<(), Error> {
@@ -49,7 +56,7 @@ impl Auth {
             (None, _) if callback.scan_id.is_some() => Ok(()),
             // The state that older nodes write says nothing about its origin.
             (None, RedirectRule::Exact) if !self.shared.hears_older_nodes() => Err(Refusal::InvalidCode.into()),
-            _ => Ok(self.admit_code(sign, callback.visitor.address.decided).await?),
+            _ => Ok(self.admit_code(sign, callback.visitor.address.decided, CodeDoor::Callback).await?),
         }
     }
 
@@ -70,10 +77,15 @@ impl Auth {
     }
 
     /// Counts a code about which the platform will be asked: as one of few of its sign-in, or in the budget of the others.
-    pub(crate) async fn admit_code(&self, sign: Option<Digest>, address: IpAddr) -> Result<(), Refusal> {
+    pub(crate) async fn admit_code(
+        &self,
+        sign: Option<Digest>,
+        address: IpAddr,
+        door: CodeDoor,
+    ) -> Result<(), Refusal> {
         match sign {
             Some(sign) if self.is_one_of_few(b"codes of sign", sign).await => Ok(()),
-            _ => self.count_foreign_code(address).await,
+            _ => self.count_foreign_code(address, door).await,
         }
     }
 
@@ -84,11 +96,14 @@ impl Auth {
     }
 
     /// Counts a call: first for its address, so that one address does not use up the budget of all.
-    async fn count_foreign_code(&self, address: IpAddr) -> Result<(), Refusal> {
+    async fn count_foreign_code(&self, address: IpAddr, door: CodeDoor) -> Result<(), Refusal> {
         let ForeignCodePolicy { per_address, in_total } = self.policy.foreign_codes;
         let address = rate_limit_address(address).to_string();
         let own = Digest::of(&[b"foreign_codes", address.as_bytes()]);
-        let all = Digest::of(&[b"foreign_codes_total"]);
+        let all = match door {
+            CodeDoor::Callback => Digest::of(&[b"foreign_codes_total"]),
+            CodeDoor::AgentLogin => Digest::of(&[b"foreign_codes_total", b"agents/login"]),
+        };
         for (key, rate) in [(own, per_address), (all, in_total)] {
             let Some(rate) = rate else { continue };
             let admitted = self.shared.limits.admit(LimitSubject::Client, &key, rate, self.clock.now()).await;

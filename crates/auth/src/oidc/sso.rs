@@ -44,16 +44,16 @@ impl Auth {
         if first.session().employee == next.session().employee {
             return Ok(());
         }
-        self.store.forget_browser_session(cookie.digest()).await?;
         if first.session().created_at > next.session().created_at {
-            return Ok(());
+            return Ok(self.store.forget_browser_session(cookie.digest()).await?);
         }
         let plain = self.entry(AuditEvent::Logout, first.session(), now, visitor)?;
         let detail = "another user signed in in this browser".to_owned();
         let entry = LogEntry { actor: Some(next.session().employee.clone()), detail, ..plain };
         // If it has ended meanwhile, nothing is left to do.
         self.store.end_session(session, self.deny_until(now), entry).await?;
-        Ok(())
+        // Last, so that a repetition after a failure finds the session.
+        Ok(self.store.forget_browser_session(cookie.digest()).await?)
     }
 
     /// The holder of the session with this digest, if the session is valid.

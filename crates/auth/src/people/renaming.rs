@@ -19,7 +19,7 @@ use crate::platform_user::identified_person;
 use crate::{Auth, Error, LeaverSource};
 
 /// How long a change waits for that of the new identifier's holder, whose event may be late.
-const HOLDER_PATIENCE: Duration = Duration::from_mins(10);
+const HOLDER_EVENT_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// What came of the changes that must be handled before another one, the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,12 +104,12 @@ impl Auth {
         let mut departures = Vec::new();
         for ArrivedEvent { digest, change, happened_at } in events {
             let Some((mut userid, _)) = change.leaver() else { continue };
-            // One who got the identifier after that is another person.
-            let latest = *happened_at + MAX_NODE_CLOCK_SKEW;
-            // Each change is followed once at most.
-            for _ in 0..renames.len() {
-                let rename = renames.iter().find(|it| it.happened_at <= latest && self.is_spelled(&it.to, userid));
-                let Some(PendingRename { from, .. }) = rename else { break };
+            // One who got the identifier after that is another person. Backwards in time, so each change is followed once.
+            let mut until = *happened_at + MAX_NODE_CLOCK_SKEW;
+            let mut left: Vec<_> = renames.iter().collect();
+            while let Some(at) = left.iter().position(|it| it.happened_at <= until && self.is_spelled(&it.to, userid)) {
+                let PendingRename { from, happened_at: renamed_at, .. } = left.swap_remove(at);
+                until = *renamed_at;
                 let digest = Digest::of(&[b"former identifier", digest.bytes(), from.as_bytes()]);
                 let departure = change.departure_of(from.clone());
                 departures.extend(departure.map(|change| ArrivedEvent { digest, change, happened_at: *happened_at }));
@@ -148,7 +148,7 @@ impl Auth {
     /// Handles a change of an identifier. It is blocked while earlier changes are not handled. A question that the platform did not
     /// answer decides nothing, however long that lasts.
     async fn rename(&self, rename: &PendingRename, earlier: Earlier, pace: &mut Pace) -> Result<Handled, Error> {
-        let is_late = self.clock.now().since(rename.received_at) >= HOLDER_PATIENCE;
+        let is_late = self.clock.now().since(rename.received_at) >= HOLDER_EVENT_TIMEOUT;
         let unanswered = if is_late { RenameStage::Unanswered } else { RenameStage::Blocked };
         let stage = match (earlier, is_late) {
             (Earlier::Handled, false) => RenameStage::Waiting,

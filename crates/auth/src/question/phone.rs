@@ -120,9 +120,8 @@ impl Auth {
         Ok(())
     }
 
-    /// Ends a question whose answer could not be kept. One that was accepted has no effect then, and the log says so once the row of
-    /// the answer is in it, if it was written at all: that is known when it is due. If an answer that `may_count` cannot be taken back
-    /// for certain, the log does not claim it.
+    /// Ends a question whose answer could not be kept, and corrects the log once the row of the answer is due. The log says "no
+    /// effect" only if the answer was taken back; with `may_count` and no certainty it says that it may have had one.
     async fn undo_answer(
         &self,
         id: &Digest,

@@ -97,12 +97,12 @@ impl Dispatcher {
         let span = matched.trace.span();
         let route = matched.route.map(|(_, route)| route);
         let is_accepted = hosts::accepts(app, peer, route, request.headers());
+        // Claimed under a refused host, too: the code is in that address.
         let claimed = code_claims::claim_query(app, peer, request.map(Body::new)).instrument(span.clone()).await;
-        let request = match claimed {
-            Ok(request) if is_accepted => request,
-            claimed => {
-                let unknown_host = ApiError::UnknownHost { development: app.settings.development.enabled };
-                let refused = claimed.err().filter(|_| is_accepted).unwrap_or(unknown_host);
+        let unknown_host = ApiError::UnknownHost { development: app.settings.development.enabled };
+        let request = match if is_accepted { claimed } else { Err(unknown_host) } {
+            Ok(request) => request,
+            Err(refused) => {
                 self.count_if_limited(&refused, &matched);
                 return span.in_scope(|| self.finish(app, refused.into_response(), matched, &watch));
             }

@@ -6,7 +6,6 @@ use super::person::find;
 use crate::cache::CacheChange;
 use crate::database::{Sql, Tx};
 use crate::locks::lock_administration;
-use crate::temporary_admin::Gift;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 /// Outcome of setting an email address.
@@ -30,7 +29,7 @@ impl Store {
         entry: LogEntry,
     ) -> Result<SetEmailOutcome, ChangeError> {
         let email = email.map(|email| Email { address: email.address.to_lowercase(), ..email });
-        self.write_giving(by, Gift::Address(key.clone()), move |tx| {
+        self.write_as(by, move |tx| {
             // Of two concurrent changes, the second must see the address of the first.
             lock_administration(tx)?;
             if find(tx, &key)?.is_none() {

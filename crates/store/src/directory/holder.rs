@@ -46,7 +46,7 @@ pub enum HolderOutcome {
     Confirmed,
     /// It seems to be another person. The roles do not count.
     Unconfirmed,
-    /// The same, which is not written yet: it needs an alarm. This is the former holder.
+    /// It seems to be another person, and nothing is written yet: call again with an alarm. Contains the former holder.
     NeedsAlarm(Holder),
 }
 
@@ -278,10 +278,14 @@ fn follow(tx: &mut Tx<'_>, report: &HolderReport, alarm: Option<&HolderAlarm>) -
     lock_employee(tx, key)?;
     let former = find(tx, key)?.unwrap_or_default();
     let step = next_step(tx, report)?;
-    let is_written =
-        matches!(step, Step::Learn(_) | Step::Renew(_)) || alarm.is_some() && matches!(step, Step::Doubt(_));
-    if is_written && former.known.is_some() {
-        // This answer may be the first about another person.
+    let is_another = match &step {
+        Step::Learn(_) => Holder::compare(former.known.as_ref(), said, true) == HolderChange::Another,
+        Step::Renew(_) => true,
+        Step::Doubt(_) => alarm.is_some(),
+        Step::None(_) => false,
+    };
+    if is_another && former.known.is_some() {
+        // From now on the record is about this holder: answers to earlier questions are ignored.
         note_holder(tx, key, *asked_at)?;
     }
     match (step, alarm) {
@@ -338,6 +342,13 @@ fn write(tx: &Tx<'_>, key: &EmployeeKey, holder: &KnownHolder) -> Result<()> {
     tx.execute(text, &values).map(drop)
 }
 
+/// Whether another person seems to hold the identifier of an employee, whose record is then not theirs. Stays so, or not, while
+/// the agent record or the employee is locked.
+pub(crate) fn is_unconfirmed(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
+    let text = "SELECT 1 FROM employee WHERE corp_id = $1 AND employee_key = $2 AND unconfirmed_at IS NOT NULL";
+    tx.exists(text, &args![key.corp(), key.id()])
+}
+
 /// Records since when, as far as is known here, a record is about its present holder.
 pub(crate) fn note_holder(tx: &Tx<'_>, key: &EmployeeKey, since: Timestamp) -> Result<()> {
     let text = "UPDATE employee SET holder_since_at = $3
@@ -345,7 +356,7 @@ pub(crate) fn note_holder(tx: &Tx<'_>, key: &EmployeeKey, since: Timestamp) -> R
     tx.execute(text, &args![key.corp(), key.id(), since]).map(drop)
 }
 
-/// The same for a new record, whose identifier may have had another holder before.
+/// Records since when a new record is about its holder, if the identifier had another one before.
 pub(super) fn note_first_holder(tx: &Tx<'_>, key: &EmployeeKey) -> Result<()> {
     let text = "UPDATE employee SET holder_since_at = (SELECT changed_at FROM identifier_change c
         WHERE c.corp_id = $1 AND c.employee_key = $2) WHERE corp_id = $1 AND employee_key = $2";

@@ -60,7 +60,7 @@ pub(crate) fn end_told_role(tx: &mut Tx<'_>, employee: &EmployeeKey, role: Role,
     end_alone(tx, which, &args![employee.corp(), employee.id(), &*role], at, true).map(drop)
 }
 
-/// Ends the grants of an employee, whose sessions stay.
+/// Ends all grants of an employee, also those whose session is gone already.
 pub(crate) fn end_all_of(tx: &mut Tx<'_>, employee: &EmployeeKey, at: Timestamp) -> Result<()> {
     let which = "corp_id = $1 AND employee_key = $2";
     end_alone(tx, which, &args![employee.corp(), employee.id()], at, true).map(drop)

@@ -14,6 +14,7 @@ use super::tokens::{TokenKind, insert as insert_token};
 use crate::cache::CacheChange;
 use crate::change_author::check_session;
 use crate::database::{SqlValue, Tx};
+use crate::directory::is_unconfirmed;
 use crate::locks::{lock_enabled_client, lock_roles};
 use crate::single_use::consume;
 use crate::{Actor, LogEntry, Result, Revocation, Store};
@@ -147,6 +148,7 @@ fn begin(tx: &mut Tx<'_>, new: &NewGrant) -> Result<GrantOutcome> {
     };
     let Actor { employee, now, .. } = &new.actor;
     if is_unconfirmed(tx, employee)? {
+        // The nearest word: the client begins again, and the user is then told why.
         return Ok(GrantOutcome::Revoked(Revocation::RoleTakenAway(session.active)));
     }
     if let Some(role) = lock_roles(tx, employee, new.roles, session.default_role, *now)? {
@@ -166,12 +168,6 @@ fn begin(tx: &mut Tx<'_>, new: &NewGrant) -> Result<GrantOutcome> {
     delete_oldest(tx, new)?;
     new.entry.write(tx)?;
     Ok(GrantOutcome::Begun)
-}
-
-/// Whether an employee seems to be another person than the one whom clients know by the subject.
-fn is_unconfirmed(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool> {
-    let text = "SELECT 1 FROM employee WHERE corp_id = $1 AND employee_key = $2 AND unconfirmed_at IS NOT NULL";
-    tx.exists(text, &args![employee.corp(), employee.id()])
 }
 
 /// Whether a code was used.

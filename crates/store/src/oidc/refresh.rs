@@ -112,10 +112,11 @@ fn lock_valid(tx: &Tx<'_>, grant: &GrantRecord, now: Timestamp) -> Result<bool> 
         return Ok(false);
     }
     let text = "UPDATE oidc_grant SET id = id WHERE id = $1 AND ended_at IS NULL AND expires_at > $2";
-    Ok(tx.execute(text, &args![&*grant.id, now])? == 1 && is_enabled(tx, &grant.employee)?)
+    Ok(tx.execute(text, &args![&*grant.id, now])? == 1 && may_use_clients(tx, &grant.employee)?)
 }
 
-fn is_enabled(sql: &Sql<'_>, employee: &EmployeeKey) -> Result<bool> {
+/// Whether an employee may use clients: enabled, not left, and confirmed.
+fn may_use_clients(sql: &Sql<'_>, employee: &EmployeeKey) -> Result<bool> {
     let text = "SELECT 1 FROM employee WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
         AND left_at IS NULL AND unconfirmed_at IS NULL";
     sql.exists(text, &args![employee.corp(), employee.id()])

@@ -147,7 +147,7 @@ fn rename(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<RenameOutcome> {
     let is_early = matches!(stage, RenameStage::Blocked | RenameStage::Waiting | RenameStage::Unanswered);
     let is_held = is_early && holder == NewRecord::Former;
     if is_held && hold(tx, renaming)? {
-        // A row of the log for each attempt.
+        // The next attempt tells administrators, in a row of its own.
         return Ok(RenameOutcome::Waiting);
     }
     if *stage == RenameStage::Unanswered && (is_held || whose != OldRecord::Others) {

@@ -12,6 +12,7 @@ use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::{RowList, Sql, SqlValue, Tx, names};
 use crate::deny_list::{EndReason, deny_each, is_denied_each};
+use crate::directory::is_unconfirmed;
 use crate::locks::{lock_agent, lock_bound_link, lock_default_role, lock_employee, lock_link, lock_proof};
 use crate::oidc::endings::end_with_sessions_of;
 use crate::{LogEntry, Result, StoreError, links};
@@ -117,13 +118,6 @@ fn refusal(tx: &Tx<'_>, new: &NewSession) -> Result<Option<BeginOutcome>> {
         return without_default_role(tx, new).map(Some);
     }
     Ok(None)
-}
-
-/// Whether another person seems to hold the identifier of an employee, whose record is then not theirs. Stays so, or not, while the
-/// agent record is locked.
-fn is_unconfirmed(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool> {
-    let text = "SELECT 1 FROM employee WHERE corp_id = $1 AND employee_key = $2 AND unconfirmed_at IS NOT NULL";
-    tx.exists(text, &args![employee.corp(), employee.id()])
 }
 
 /// The outcomes of sessions whose default role may not apply any more, because the roles of their employees have changed.

@@ -9,9 +9,9 @@ use super::listing::Listing;
 use crate::{Auth, Error, LeaverSource};
 
 impl Auth {
-    /// Follows who holds the identifiers of these employees of the home corporation, in a listing for which the platform was asked at this
-    /// time; returns the holders, by key, of whom nothing is known
-    /// yet, and who are to be written with the record.
+    /// Follows who holds the identifiers of these employees of the home corporation, in a listing for which the
+    /// platform was asked at this time; returns the holders, by key, of whom nothing is known yet, and who are to be
+    /// written with the record.
     pub(super) async fn follow_holders(
         &self,
         listing: &Listing,

@@ -1,4 +1,5 @@
-//! Claims the platform's codes that a request carries, before anything can refuse the request: limits, its form, its method.
+//! Claims the platform's codes that a request carries, before anything but the rate of its network can refuse the
+//! request: limits, its form, its method.
 //!
 //! A platform that allows every address of a domain sends a browser with a code to whichever page a link names. So every request
 //! claims the codes in its query there, also one that no route answers. A request brings one code; one that brings more than two
@@ -42,9 +43,13 @@ impl ClaimedCodes {
     }
 }
 
-/// Claims the codes in the query of a request. The error is that they are too many, or those of the network.
+/// Claims the codes in the query of a request. Refused if there are more than two, or if the network brings too many.
 pub(crate) async fn claim_query(app: &App, peer: IpAddr, mut request: Request) -> Result<Request, ApiError> {
     let path = request.uri().path();
+    // The platform sends browsers, not pages of other sites, which could use up what their visitors' network may claim.
+    if is_embedded_elsewhere(request.headers()) {
+        return Ok(request);
+    }
     let Some(query) = request.uri().query().filter(|_| may_bring_codes(app, path)) else { return Ok(request) };
     let names = app.auth.platform.code_parameters();
     let codes = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| names.contains(&&**name));
@@ -52,8 +57,17 @@ pub(crate) async fn claim_query(app: &App, peer: IpAddr, mut request: Request) -
     let asked = (path == CALLBACK_PATH).then_some(["callback", query]);
     let returned = ReturnedQuery::read(app, query);
     let claimed = claim(app, &bearer(app, peer, request.headers(), returned, asked), &codes).await?;
+    if let Err(Error::Refused(limited @ Refusal::RateLimited(_))) = claimed.0 {
+        return Err(limited.into());
+    }
     request.extensions_mut().insert(claimed);
     Ok(request)
+}
+
+/// Whether a page of another site fetches this, instead of leading its visitor there.
+fn is_embedded_elsewhere(headers: &HeaderMap) -> bool {
+    let says = |name: &str, word: &str| headers.get(name).is_some_and(|value| value == word);
+    says("sec-fetch-site", "cross-site") && !says("sec-fetch-mode", "navigate")
 }
 
 /// Claims the code in the body of a request, where a route takes one; the error is that of a body that cannot be read.
@@ -68,6 +82,7 @@ pub(crate) async fn claim_body(route: &Route, request: Request, context: &Reques
         let app = context.app.newest();
         let asked = Some([parts.uri.path(), ""]);
         let bearer = bearer(&app, context.peer, &parts.headers, ReturnedQuery::default(), asked);
+        // Whatever is refused, a password beside the code may still count.
         parts.extensions.insert(claim(&app, &bearer, &codes).await?);
     }
     Ok(Request::from_parts(parts, Body::from(body)))
@@ -157,11 +172,11 @@ fn bearer(
 }
 
 async fn claim(app: &App, bearer: &CodeBearer, codes: &BroughtCodes) -> Result<ClaimedCodes, ApiError> {
-    match app.auth.claim_codes([&codes.first, &codes.last], bearer).await {
-        Err(Error::Refused(limited @ Refusal::RateLimited(_))) => Err(limited.into()),
-        _ if codes.are_too_many => Err(ApiError::field("code", FieldError::Repeated)),
-        claimed => Ok(ClaimedCodes(claimed)),
+    let claimed = app.auth.claim_codes([&codes.first, &codes.last], bearer).await;
+    if codes.are_too_many {
+        return Err(ApiError::field("code", FieldError::Repeated));
     }
+    Ok(ClaimedCodes(claimed))
 }
 
 impl FromRequestParts<RequestContext> for ClaimedCodes {

@@ -39,10 +39,11 @@ pub(super) fn is_listed(app: &App, host: Option<&[u8]>) -> bool {
 }
 
 /// Whether a request has a header that browsers send, and programs do not. Under plain http a page that reads its own origin causes
-/// neither `Sec-Fetch-…` nor `Origin`; but it cannot leave out `Accept-Language`.
+/// neither `Sec-Fetch-Site` nor `Origin`; but it cannot leave out `Accept-Language`. Programs on Node.js send `*` there.
 fn is_of_browser(headers: &HeaderMap) -> bool {
-    let is_sent = |name| headers.contains_key(name);
-    let has_fetch_metadata = || headers.keys().any(|name| name.as_str().starts_with("sec-fetch-"));
     let is_mozilla = || headers.get(USER_AGENT).is_some_and(|agent| agent.as_bytes().starts_with(b"Mozilla/"));
-    [ORIGIN, COOKIE, ACCEPT_LANGUAGE].into_iter().any(is_sent) || has_fetch_metadata() || is_mozilla()
+    let has_language = headers.get(ACCEPT_LANGUAGE).is_some_and(|language| language != "*" || is_mozilla());
+    has_language
+        || [ORIGIN, COOKIE].iter().any(|name| headers.contains_key(name))
+        || headers.contains_key("sec-fetch-site")
 }
