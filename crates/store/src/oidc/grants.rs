@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use deskpass_core::oidc::{ClientRegistration, OidcScopes};
-use deskpass_core::{Digest, EmployeeKey, Roles, Timestamp};
+use deskpass_core::{Digest, Roles, Timestamp};
 
 use super::client_record::accepts_codes_of;
 use super::endings::delete_silently;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use deskpass_core::{Digest, EmployeeKey, Session, Timestamp};
+use deskpass_core::{Digest, Session, Timestamp};
 
 use super::held_roles;
 use super::network::record_networks;

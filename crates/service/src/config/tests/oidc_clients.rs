@@ -146,7 +146,7 @@ fn a_client_that_cannot_be_told_of_logouts_is_warned_of() {
         .settings();
     let warnings = listed.warnings();
     assert!(
-        warnings.len() == 1 && warnings[0].starts_with("oidc.clients.wiki.backchannel_logout_uri "),
+        matches!(&*warnings, [only] if only.starts_with("oidc.clients.wiki.backchannel_logout_uri ")),
         "{warnings:?}"
     );
     refused(
