@@ -78,7 +78,7 @@ async fn of_others_no_browser_is_answered() {
         let verify = to(host, "POST", "/api/auth/verify", &[("content-type", "application/json")], r#"{"token":"x"}"#);
         assert_eq!(client.send(&verify).await.data()["valid"], false);
         for header in PROGRAM {
-            assert_eq!(client.send(&to(host, "GET", "/oidc/jwks", &[header], "")).await.status, 200, "{header:?}");
+            client.send(&to(host, "GET", "/api/auth/me", &[header], "")).await.refused(401, 1001);
         }
     }
     let figures = app.client().await.get("/metrics", &[]).await.body;
