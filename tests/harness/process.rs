@@ -39,7 +39,8 @@ pub(crate) fn finished(command: &mut Command) -> Output {
         if line.starts_with(READY.as_bytes()) {
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!("it starts to serve: {command:?}");
+            let errors = errors.join().unwrap();
+            panic!("it starts to serve: {command:?}\n{}", String::from_utf8_lossy(&errors));
         }
         written.extend(line);
         written.push(b'\n');

@@ -95,9 +95,9 @@ impl SystemNames {
             self.looked_at = now;
             let versions = versions(&self.file);
             if versions != self.read {
-                self.read = versions;
                 match read_names(&self.file) {
-                    Ok(names) => self.names = names,
+                    Ok(names) => (self.names, self.read) = (names, versions),
+                    // It is tried again a second later, also if nothing changes: the process may have had no descriptor left.
                     Err(error) => tracing::warn!(%error, "{} cannot be read again", self.file.display()),
                 }
             }
