@@ -1,4 +1,4 @@
-//! `deskpass session end-all`: everyone signs in again, on every node within a second.
+//! `deskpass session`: one employee, or everyone, signs in again, on every node within a second.
 
 use serde_json::Value;
 
@@ -40,6 +40,25 @@ on_every_store! {
         process.terminate();
         let rows = place.query("SELECT detail FROM login_log WHERE event = 'all_sessions_ended' ORDER BY id");
         assert!(rows.len() == 2 && rows[0].starts_with("began before ") && rows[1] == "2 session(s) ended", "{rows:?}");
+        place.operator().succeed(&["audit", "verify"]);
+    }
+
+    async fn one_employee_signs_in_again() {
+        let place = Place::current();
+        let process = place.serve();
+        let mut client = Client::connect(&process.address).await;
+        let tokens = [client.sign_in("user01").await, client.sign_in("user01").await];
+        let other = client.sign_in("admin01").await;
+        place.operator().fail(&["session", "end", "nobody"], "there is no employee nobody");
+        let output = place.operator().succeed(&["session", "end", "user01"]);
+        assert!(output.contains("2 session(s) of user01 ended"), "{output}");
+        for token in &tokens {
+            assert_eq!(client.me(token).await.refused(401, 1001).reason(), "kicked");
+        }
+        let again = client.sign_in("user01").await;
+        assert!(client.is_valid(&other).await && client.is_valid(&again).await);
+        process.terminate();
+        assert_eq!(place.query("SELECT employee_key FROM login_log WHERE event = 'sessions_ended'"), ["user01"]);
         place.operator().succeed(&["audit", "verify"]);
     }
 

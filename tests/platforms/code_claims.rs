@@ -117,6 +117,18 @@ on_every_platform! {
         assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
 
+    /// A page that knows a code cannot have its visitor spend it.
+    async fn a_page_of_another_site_claims_no_code(app) {
+        let (mut client, mut visitor) = (app.client().await, app.client().await);
+        let (back, own) = identified(&app, &mut client, "user01").await;
+        for (mode, destination) in [("no-cors", "image"), ("cors", "empty")] {
+            let page = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", mode), ("sec-fetch-dest", destination)];
+            visitor.get(&format!("{CALLBACK}?{}", query(&back)), &page).await.refused(403, 1003);
+        }
+        let landed = client.oauth_callback(&back, &own).await;
+        assert!(location(&landed).contains("/h5/#ticket="), "{landed:?}");
+    }
+
     /// Two browsers and one code, at once: one of them gets an answer of the platform.
     async fn two_browsers_race_with_one_code(app) {
         let [mut client, mut thief] = [app.client().await, app.client().await];

@@ -145,10 +145,10 @@ enum Command {
     /// Replace the encryption key, and show which key protects what.
     #[command(subcommand, after_help = "Example:\n  deskpass key rotate --config /etc/deskpass/deskpass.toml")]
     Key(key::KeyCommand),
-    /// End the sessions of all employees.
+    /// End the sessions of an employee, or of all.
     #[command(
         subcommand,
-        after_help = "Example:\n  deskpass session end-all --yes --config /etc/deskpass/deskpass.toml"
+        after_help = "Examples:\n  deskpass session end zhangsan\n  deskpass session end-all --yes --config /etc/deskpass/deskpass.toml"
     )]
     Session(session::SessionCommand),
     /// Explain why an employee can or cannot sign in, what they may do, the state of a token, or the request behind a

@@ -91,6 +91,7 @@ pub(crate) enum AdminCommand {
     /// Reads the settings again. Only a running service does it.
     Reload,
     EndAllSessions(EndAllSessions),
+    EndSessions(EmployeeSelector),
     Oidc(OidcAdminCommand),
     /// Sets the e-mail address of an employee, or removes it.
     SetEmail(EmployeeSelector, Option<String>),
@@ -185,6 +186,7 @@ impl AdminCommand {
             Self::ConfirmClock => confirm_clock(app).await,
             Self::Reload => Err("only a running service can reload its settings".to_owned()),
             Self::EndAllSessions(command) => command.run(app).await,
+            Self::EndSessions(who) => sessions::end(auth, who).await,
             Self::Oidc(command) => command.run(app, language).await,
             Self::SetEmail(who, address) => identity::set_email(auth, who, address.as_deref()).await,
             Self::Readmit(who) => leavers::readmit(auth, who).await,

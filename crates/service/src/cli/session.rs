@@ -1,8 +1,9 @@
-//! `deskpass session`: ends the sessions of all employees.
+//! `deskpass session`: ends the sessions of one employee, or of all.
 
 use clap::{Args, Subcommand};
 use deskpass_core::Timestamp;
 
+use super::employee::EmployeeArgs;
 use super::moment::moment_or_ago;
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, EndAllSessions};
@@ -21,6 +22,11 @@ pub(super) enum SessionCommand {
         after_help = "Examples:\n  deskpass session end-all --yes --config /etc/deskpass/deskpass.toml\n  deskpass session end-all --before 2026-07-01T08:00:00+08:00 --yes\n  deskpass session end-all --before 2h --yes --json"
     )]
     EndAll(EndAll),
+    /// End all sessions of an employee, on every node within a second, and what programs got in them.
+    ///
+    /// For a lost phone or a stolen browser. The employee can sign in again: to prevent that, disable them.
+    #[command(after_help = "Example:\n  deskpass session end zhangsan")]
+    End(EmployeeArgs),
 }
 
 #[derive(Args, Debug)]
@@ -45,10 +51,12 @@ const CONFIRM: &str =
 
 impl SessionCommand {
     pub(super) fn run(self) -> Result<(), CliError> {
-        let Self::EndAll(EndAll { before, yes, json, common }) = self;
-        if !yes {
-            return Err(CONFIRM.into());
+        match self {
+            Self::End(target) => target.run_or_forward(AdminCommand::EndSessions, INSPECT_COMMAND),
+            Self::EndAll(EndAll { yes: false, .. }) => Err(CONFIRM.into()),
+            Self::EndAll(EndAll { before, json, common, .. }) => {
+                common.run_or_forward(&AdminCommand::EndAllSessions(EndAllSessions { before, json }), INSPECT_COMMAND)
+            }
         }
-        common.run_or_forward(&AdminCommand::EndAllSessions(EndAllSessions { before, json }), INSPECT_COMMAND)
     }
 }

@@ -52,6 +52,7 @@ impl AdminCommand {
             Self::ConfirmClock => "clock repair".to_owned(),
             Self::Reload => "reload".to_owned(),
             Self::EndAllSessions(command) => command.words(),
+            Self::EndSessions(who) => format!("session end {}", who.typed()),
             Self::Oidc(command) => command.words(),
             Self::SetEmail(who, Some(_)) => format!("employee email {} ADDRESS", who.typed()),
             Self::Readmit(who) => format!("employee return {}", who.typed()),

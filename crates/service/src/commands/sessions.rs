@@ -1,13 +1,20 @@
-//! The admin command that ends the sessions of all employees.
+//! The admin commands that end the sessions of one employee, or of all.
 
+use deskpass_auth::Auth;
 use deskpass_core::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::CommandResult;
 use super::text::describe_error;
+use super::{CommandResult, EmployeeSelector};
 use crate::App;
 use crate::timestamp::{format_utc, rfc3339};
+
+/// Ends all sessions of an employee, who may sign in again.
+pub(super) async fn end(auth: &Auth, who: &EmployeeSelector) -> CommandResult {
+    let ended = auth.operator().end_sessions_of(who.key(auth)?).await.map_err(|error| who.explain(error))?;
+    Ok(format!("{ended} session(s) of {} ended", who.employee))
+}
 
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct EndAllSessions {
