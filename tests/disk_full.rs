@@ -2,7 +2,6 @@
 //! without a restart. A disk that fails: nothing is lost either, and the service starts again.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::harness::{Client, Process, Response, binary, query, request};
+use crate::harness::{Client, Process, Response, binary, query, request, until};
 
 /// A service whose files cannot grow beyond `blocks` of 512 bytes, which has the effect of a full disk.
 fn cramped(data: &Path, blocks: usize) -> Process {
@@ -149,14 +148,13 @@ struct BrokenDisk {
 }
 
 impl BrokenDisk {
-    /// Once the disk breaks, `syncs` of the database still succeed. After them, each open file fails to be synced once.
-    fn after(syncs: usize) -> Self {
+    fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         let mut command = binary();
         command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path());
         command.env("LD_PRELOAD", failing_sync(directory.path()));
-        command.env("FAILS_WHILE", at("broken")).env("FAILS_AFTER", syncs.to_string());
+        command.env("FAILS_WHILE", at("broken"));
         command.stderr(File::create(at("log")).unwrap());
         let process = Process::spawn(command);
         Self { directory, process }
@@ -164,6 +162,17 @@ impl BrokenDisk {
 
     fn database(&self) -> PathBuf {
         self.directory.path().join("deskpass.db")
+    }
+
+    /// Signs in until the log of the database has so many MiB; returns the tokens.
+    async fn fill_log(&self, client: &mut Client, mebibytes: u64) -> Vec<String> {
+        let log = self.directory.path().join("deskpass.db-wal");
+        let mut tokens = Vec::new();
+        while std::fs::metadata(&log).unwrap().len() < mebibytes << 20 {
+            tokens.push(client.sign_in("admin01").await);
+            assert!(tokens.len() < 20_000, "the log does not grow: this test looks at nothing");
+        }
+        tokens
     }
 
     /// Breaks the disk, and signs in until the process has ended because of that; returns the tokens.
@@ -183,9 +192,8 @@ impl BrokenDisk {
     }
 }
 
-/// Starts a service, and asserts that it knows these tokens and its database is intact.
-async fn assert_complete(data: &Path, tokens: &[String]) {
-    let process = Process::serve(data, &[]);
+/// Asserts that a service that has started knows these tokens and its database is intact.
+async fn assert_complete(process: Process, data: &Path, tokens: &[String]) {
     let mut client = Client::connect(&process.address).await;
     for token in tokens {
         assert!(client.is_valid(token).await, "an acknowledged sign-in was lost");
@@ -197,37 +205,51 @@ async fn assert_complete(data: &Path, tokens: &[String]) {
     assert!(sessions >= tokens.len());
 }
 
-/// The disk has lost all that was written to the database since it had this content.
+/// The disk has lost all that was written to the database since it had this content. Another process writes: when one closes a file,
+/// the system drops its locks, and so those of its connections to the database.
 fn lose_pages(database: &Path, content: &[u8]) {
-    let file = File::options().write(true).open(database).unwrap();
-    file.set_len(content.len().try_into().unwrap()).unwrap();
-    file.write_all_at(content, 0).unwrap();
+    let kept = database.with_file_name("kept");
+    std::fs::write(&kept, content).unwrap();
+    assert!(Command::new("cp").args([&*kept, database]).status().unwrap().success());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_that_could_not_be_synced_are_copied_again_at_the_next_start() {
-    for syncs in [0, 1] {
-        let disk = BrokenDisk::after(syncs);
-        let (database, content) = (disk.database(), std::fs::read(disk.database()).unwrap());
-        let mut client = Client::connect(&disk.process.address).await;
-        let (directory, tokens) = disk.sign_in_until_it_ends(&mut client).await;
-        lose_pages(&database, &content);
-        assert_complete(directory.path(), &tokens).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn they_are_copied_again_although_another_process_still_reads_the_database() {
-    let disk = BrokenDisk::after(0);
+    let disk = BrokenDisk::new();
     let (database, content) = (disk.database(), std::fs::read(disk.database()).unwrap());
     let mut client = Client::connect(&disk.process.address).await;
-    let first = client.sign_in("admin01").await;
-    let backup = rusqlite::Connection::open(&database).unwrap();
-    backup.execute_batch("BEGIN; SELECT count(*) FROM session").unwrap();
-    let (directory, mut tokens) = disk.sign_in_until_it_ends(&mut client).await;
-    tokens.push(first);
+    let (directory, tokens) = disk.sign_in_until_it_ends(&mut client).await;
     lose_pages(&database, &content);
-    assert_complete(directory.path(), &tokens).await;
+    assert_complete(Process::serve(directory.path(), &[]), directory.path(), &tokens).await;
+}
+
+/// The other process keeps the index of the log, which counts the pages as copied that it could see: they are copied but not synced.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn they_are_copied_again_when_no_other_process_has_the_database_open() {
+    let disk = BrokenDisk::new();
+    let (database, content) = (disk.database(), std::fs::read(disk.database()).unwrap());
+    let mut client = Client::connect(&disk.process.address).await;
+    let mut tokens = disk.fill_log(&mut client, 12).await;
+    let backup = rusqlite::Connection::open_with_flags(&database, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    backup.execute_batch("BEGIN; SELECT count(*) FROM session").unwrap();
+    tokens.extend(disk.fill_log(&mut client, 26).await);
+    backup.execute_batch("COMMIT").unwrap();
+    let (directory, last) = disk.sign_in_until_it_ends(&mut client).await;
+    tokens.extend(last);
+    lose_pages(&database, &content);
+
+    let log = directory.path().join("next.log");
+    let mut command = binary();
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path());
+    command.stderr(File::create(&log).unwrap());
+    let starting = std::thread::spawn(move || Process::spawn(command));
+    let waits = async || {
+        let told = std::fs::read_to_string(&log).unwrap();
+        assert!(!starting.is_finished(), "{told}");
+        told.contains("the start waits until no other process")
+    };
+    until("the start waits", waits).await;
     drop(backup);
-    assert_complete(directory.path(), &tokens).await;
+    assert_complete(starting.join().unwrap(), directory.path(), &tokens).await;
+    assert!(!directory.path().join("deskpass.unsynced").exists());
 }

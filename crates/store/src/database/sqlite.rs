@@ -21,7 +21,7 @@ use super::migrate;
 use super::{Mode, OpenError, Sql};
 use crate::cache::Cache;
 use crate::{ChainKeys, Result, StoreError};
-use checkpoints::Checkpoints;
+use checkpoints::{checkpoint_long_log, repeat_failed};
 use files::{create, create_directory, warn_if_accessible_to_others};
 use lock::Lock;
 use readers::Readers;
@@ -31,8 +31,6 @@ use writer::Writer;
 pub(crate) struct Sqlite {
     pub(super) readers: Readers,
     pub(super) writer: Writer,
-    // Declared after the connections, as it closes a file.
-    _checkpoints: Checkpoints,
     // Declared last, so that the directory is released after the connections are closed.
     _lock: Lock,
 }
@@ -58,14 +56,15 @@ impl Sqlite {
         warn_if_accessible_to_others(directory, "700");
         warn_if_accessible_to_others(&path, "600");
         let broken = |error: StoreError| OpenError::Database { path: path.clone(), error };
+        repeat_failed(&path).map_err(broken)?;
         let mut connection = SqliteConnection::open_writer(&path).map_err(broken)?;
         let instead = "choose another directory with --data";
         let migrated = migrate::run(&Sql::Sqlite(&connection), mode, now, key);
         migrated.map_err(|error| error.into_open_error(directory.display(), instead, broken))?;
         lock.mark_created().map_err(refused)?;
-        let checkpoints = Checkpoints::start(&mut connection, &path).map_err(broken)?;
+        checkpoint_long_log(&mut connection, &path).map_err(broken)?;
         let writer = Writer::start(connection, cache).map_err(broken)?;
-        Ok(Self { readers: Readers::new(path), writer, _checkpoints: checkpoints, _lock: lock })
+        Ok(Self { readers: Readers::new(path), writer, _lock: lock })
     }
 }
 

@@ -1,348 +1,151 @@
-//! Checkpoints: SQLite's write-ahead log is copied to the database, and the database synced, on a thread of its own, while the writer goes
-//! on.
+//! Checkpoints: the writer copies the write-ahead log to the database, as SQLite does by itself, but not past an error.
 //!
-//! To copy 24 MiB takes tens of milliseconds, and to sync them more, in which no sign-in could be committed. SQLite begins the log anew only
-//! when all of it is copied and no reader needs it. So after each commit the writer copies the rest, which was written in the meantime, until
-//! the log begins anew, as SQLite does it by itself. With all of it on the writer, checkpoints took a fifth of its processor time during
-//! sign-ins.
+//! When the database cannot be synced, the system may have lost pages that were copied to it, and each open file is told so once: the
+//! next sync succeeds. So the first error ends the process, before the log, which still has these pages, can begin anew. The next start
+//! copies all of it again: SQLite builds the index of the log anew when no process has the database open. Another process, such as a
+//! backup, keeps the old index, which counts some of the pages as copied: so a file remembers the error, and the start waits for it.
 
-mod failed_sync;
-
-use std::fs::File;
-use std::io;
+use std::fmt::Display;
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
-use std::thread::JoinHandle;
+use std::process::abort;
+use std::time::Duration;
 
 use super::SqliteConnection;
 use super::connection::CheckpointError;
+use super::files::create;
 use crate::{Result, StoreError};
 
-/// When the log is copied, in pages of 4 KiB.
-#[derive(Clone, Copy, Debug)]
-struct LogLimits {
-    /// The length of what is not copied from which on the thread copies it, and below which the writer copies the rest. A page that was
-    /// changed many times is copied once.
-    by_thread: i32,
-    /// The length of what is not copied from which on the writer copies it, because the thread has failed or is too slow.
-    by_writer: i32,
-}
+/// The length of the log from which on each commit copies it, in pages of 4 KiB: 24 MiB. A page that was changed many times is copied once.
+const CHECKPOINT_PAGES: i32 = 6_000;
 
-/// 24 and 96 MiB.
-const LOG_LIMITS: LogLimits = LogLimits { by_thread: 6_000, by_writer: 24_000 };
+/// How long the process waits before it ends, so that its log says why: another thread writes it.
+const LOG_PAUSE: Duration = Duration::from_secs(1);
 
-/// The thread that copies.
-#[derive(Debug)]
-pub(crate) struct Checkpoints {
-    is_ended: Arc<AtomicBool>,
-    wake: SyncSender<()>,
-    thread: Option<JoinHandle<()>>,
-    /// To be closed after the writer: closing a file releases the locks that the process has on it, SQLite's too.
-    _file: Arc<File>,
-}
+/// The pause between two attempts to have the database for itself.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-impl Checkpoints {
-    /// Copies the log of this connection, which writes to the database in `path`.
-    pub(crate) fn start(writer: &mut SqliteConnection, path: &Path) -> Result<Self> {
-        Self::start_with(LOG_LIMITS, writer, path)
-    }
-
-    fn start_with(limits: LogLimits, writer: &mut SqliteConnection, path: &Path) -> Result<Self> {
-        let (wake, woken) = sync_channel(1);
-        let (copied, results) = channel();
-        let mut log = Log::new(limits, wake.clone(), results);
-        let unavailable = |error: io::Error| StoreError::unavailable(&error);
-        let file = Arc::new(File::open(path).map_err(unavailable)?);
-        let connection = SqliteConnection::open_for_checkpoints(path)?;
-        let (is_ended, synced) = (Arc::<AtomicBool>::default(), Arc::clone(&file));
-        let serving = CheckpointThread {
-            connection,
-            path: path.to_owned(),
-            file: synced,
-            copied,
-            is_ended: Arc::clone(&is_ended),
-        };
-        let thread = std::thread::Builder::new().name("store-checkpoint".into());
-        let thread = Some(thread.spawn(move || serving.serve(&woken)).map_err(unavailable)?);
-        let checkpoints = Self { is_ended, wake, thread, _file: file };
-        let path = path.to_owned();
-        let is_due = move |length| log.is_to_be_copied(length);
-        writer.checkpoint_after_commits(is_due, move |error| report(&path, &error))?;
-        Ok(checkpoints)
-    }
-}
-
-impl Drop for Checkpoints {
-    fn drop(&mut self) {
-        self.is_ended.store(true, Ordering::Release);
-        // If a wake-up waits already, it is enough.
-        let _ = self.wake.try_send(());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// What the thread does, as far as the writer knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
-    /// It waits, or has ended.
-    Idle,
-    Copying,
-    /// The log has begun anew since it was woken: its result is about the old one.
-    CopyingOldLog,
-}
-
-/// The log, as the writer knows it. All lengths are in pages.
-struct Log {
-    limits: LogLimits,
-    wake: SyncSender<()>,
-    /// How much of the log the thread has copied, each time when it was woken; nothing if it failed.
-    results: Receiver<Option<i32>>,
-    progress: Progress,
-    length: i32,
-    copied: i32,
-    /// The length when the thread was last woken.
-    length_when_woken: i32,
-    /// Whether a reader needed a part of the log that was there when the thread was last woken.
-    is_needed: bool,
-}
-
-impl Log {
-    fn new(limits: LogLimits, wake: SyncSender<()>, results: Receiver<Option<i32>>) -> Self {
-        let progress = Progress::Idle;
-        Self { limits, wake, results, progress, length: 0, copied: 0, length_when_woken: 0, is_needed: false }
-    }
-
-    /// Called after each commit, with the length of the log; whether the writer is to copy what is not copied yet.
-    fn is_to_be_copied(&mut self, length: i32) -> bool {
-        self.receive_result();
-        if length <= self.length {
-            self.begin_anew();
-        }
-        self.length = length;
-        let rest = length - self.copied;
-        let is_idle = self.progress == Progress::Idle;
-        if is_idle && rest >= self.limits.by_writer && !self.is_needed {
-            return true;
-        }
-        // While a reader needs the log, the thread can copy no more; it tries again when the log has grown.
-        let grown = length - self.length_when_woken;
-        if is_idle && rest.min(grown) >= self.limits.by_thread && self.wake.try_send(()).is_ok() {
-            (self.progress, self.length_when_woken) = (Progress::Copying, length);
-            return false;
-        }
-        is_idle && self.copied > 0 && rest < self.limits.by_thread
-    }
-
-    fn receive_result(&mut self) {
-        match self.results.try_recv() {
-            Ok(copied) => {
-                if self.progress == Progress::Copying {
-                    self.copied = copied.unwrap_or(0);
-                    self.is_needed = copied.is_some_and(|copied| copied < self.length_when_woken);
-                }
-                self.progress = Progress::Idle;
-            }
-            Err(TryRecvError::Disconnected) => self.progress = Progress::Idle,
-            Err(TryRecvError::Empty) => {}
-        }
-    }
-
-    fn begin_anew(&mut self) {
-        (self.copied, self.length_when_woken, self.is_needed) = (0, 0, false);
-        if self.progress == Progress::Copying {
-            self.progress = Progress::CopyingOldLog;
-        }
-    }
-}
-
-struct CheckpointThread {
-    connection: SqliteConnection,
-    path: PathBuf,
-    file: Arc<File>,
-    copied: Sender<Option<i32>>,
-    is_ended: Arc<AtomicBool>,
-}
-
-impl CheckpointThread {
-    /// Copies the log whenever it is woken.
-    fn serve(self, woken: &Receiver<()>) {
-        while woken.recv().is_ok() && !self.is_ended.load(Ordering::Acquire) {
-            if self.copied.send(self.copy()).is_err() {
-                return;
-            }
-        }
-    }
-
-    /// Copies the log and syncs the copied pages, which SQLite itself does only when no more has been written in the meantime. Otherwise the
-    /// writer's sync would have to wait for all of them.
-    fn copy(&self) -> Option<i32> {
-        let copied = self.connection.checkpoint().map_err(|error| report(&self.path, &error)).ok();
-        if let Err(error) = self.file.sync_data() {
-            failed_sync::end_process(&self.path, &error);
-        }
-        copied
-    }
-}
-
-/// Reports an error of a checkpoint. What was not copied is copied later, unless a sync failed: then the process ends.
-fn report(path: &Path, error: &CheckpointError) {
-    match error {
-        // The other thread copies the log.
+/// Copies the log of this connection, which writes to the database in `path`, whenever it has become long.
+pub(super) fn checkpoint_long_log(writer: &mut SqliteConnection, path: &Path) -> Result<()> {
+    let path = path.to_owned();
+    writer.checkpoint_after_commits(CHECKPOINT_PAGES, move |error| match error {
+        // Another program copies the log.
         CheckpointError::Busy => {}
-        CheckpointError::FailedSync(error) => failed_sync::end_process(path, error),
+        CheckpointError::FailedSync(error) => end_process(&path, &error),
+        // What was not copied is copied later.
         CheckpointError::Other(error) => {
             tracing::warn!(%error, "the write-ahead log could not be copied to the database");
         }
+    })
+}
+
+/// Ends the process without closing its connections, which would copy the rest of the log and delete it.
+fn end_process(path: &Path, error: &impl Display) -> ! {
+    if let Err(error) = create(&unsynced_mark(path)) {
+        tracing::error!(%error, "it could not be noted that the write-ahead log has to be copied again");
     }
+    tracing::error!(%error, "the database could not be synced: the process ends; the next start copies the write-ahead log again");
+    std::thread::sleep(LOG_PAUSE);
+    abort();
+}
+
+/// After a sync that failed, copies all of the log again, as soon as no other process has the database open.
+pub(super) fn repeat_failed(path: &Path) -> Result<()> {
+    let mark = unsynced_mark(path);
+    let unavailable = |error: io::Error| StoreError::unavailable(&error);
+    if !mark.try_exists().map_err(unavailable)? {
+        return Ok(());
+    }
+    let mut is_told = false;
+    while !SqliteConnection::copy_log_alone(path)? {
+        if !is_told {
+            tracing::warn!(
+                "after a failed sync, the start waits until no other process, such as a backup, has the database open"
+            );
+            is_told = true;
+        }
+        std::thread::sleep(RETRY_PAUSE);
+    }
+    match fs::remove_file(mark) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(unavailable(error)),
+        _ => Ok(()),
+    }
+}
+
+/// The file that is there from a failed sync until the log is copied again.
+fn unsynced_mark(path: &Path) -> PathBuf {
+    path.with_file_name("deskpass.unsynced")
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
+    use std::fs::File;
     use std::os::unix::fs::FileExt as _;
 
     use super::*;
 
-    const LIMITS: LogLimits = LogLimits { by_thread: 100, by_writer: 400 };
-
-    /// A log, with the other ends of its channels.
-    fn empty_log() -> (Log, Receiver<()>, Sender<Option<i32>>) {
-        let ((wake, woken), (copied, results)) = (sync_channel(1), channel());
-        (Log::new(LIMITS, wake, results), woken, copied)
-    }
-
-    #[test]
-    fn the_thread_copies_the_log_and_the_writer_the_rest() {
-        let (mut log, woken, copied) = empty_log();
-        assert!(!log.is_to_be_copied(99));
-        assert!(woken.try_recv().is_err(), "it is short");
-        assert!(!log.is_to_be_copied(100) && !log.is_to_be_copied(150));
-        assert_eq!((woken.try_recv().is_ok(), woken.try_recv().is_ok()), (true, false), "it is copied once");
-        copied.send(Some(140)).unwrap();
-        assert!(log.is_to_be_copied(170) && log.is_to_be_copied(171), "until it begins anew");
-        assert!(!log.is_to_be_copied(1) && !log.is_to_be_copied(99) && woken.try_recv().is_err());
-        assert!(!log.is_to_be_copied(100) && woken.try_recv().is_ok());
-    }
-
-    #[test]
-    fn a_result_about_an_old_log_is_ignored() {
-        let (mut log, woken, copied) = empty_log();
-        assert!(!log.is_to_be_copied(100) && woken.try_recv().is_ok());
-        copied.send(Some(100)).unwrap();
-        assert!(!log.is_to_be_copied(5) && !log.is_to_be_copied(10), "all was copied before it began anew");
-
-        let (mut log, woken, copied) = empty_log();
-        assert!(!log.is_to_be_copied(100) && woken.try_recv().is_ok() && !log.is_to_be_copied(5));
-        assert!(!log.is_to_be_copied(110) && woken.try_recv().is_err(), "the thread is not ready");
-        copied.send(Some(100)).unwrap();
-        assert!(!log.is_to_be_copied(120) && woken.try_recv().is_ok());
-    }
-
-    #[test]
-    fn a_log_that_a_reader_needs_is_copied_again_when_it_has_grown() {
-        let (mut log, woken, copied) = empty_log();
-        assert!(!log.is_to_be_copied(100) && woken.try_recv().is_ok());
-        copied.send(Some(20)).unwrap();
-        assert!(log.is_to_be_copied(110) && log.is_to_be_copied(119));
-        assert!(!log.is_to_be_copied(199) && woken.try_recv().is_err(), "what could be copied is copied");
-        for length in (200..2_000).step_by(100) {
-            assert!(!log.is_to_be_copied(length) && woken.try_recv().is_ok());
-            copied.send(Some(20)).unwrap();
-        }
-        assert!(
-            !log.is_to_be_copied(2_000) && woken.try_recv().is_ok(),
-            "it is left to the thread, however long it is"
-        );
-        copied.send(Some(2_000)).unwrap();
-        assert!(log.is_to_be_copied(2_010));
-    }
-
-    #[test]
-    fn the_writer_copies_a_long_log_if_the_thread_does_not() {
-        let (mut log, woken, copied) = empty_log();
-        assert!(!log.is_to_be_copied(100) && !log.is_to_be_copied(498) && woken.try_recv().is_ok(), "it still copies");
-        copied.send(Some(100)).unwrap();
-        assert!(!log.is_to_be_copied(499) && woken.try_recv().is_ok(), "it is woken again");
-        copied.send(Some(499)).unwrap();
-        assert!(log.is_to_be_copied(899), "it is too slow");
-
-        let (mut log, woken, copied) = empty_log();
-        for length in [100, 200, 300] {
-            assert!(!log.is_to_be_copied(length) && woken.try_recv().is_ok());
-            copied.send(None).unwrap();
-        }
-        assert!(log.is_to_be_copied(400) && log.is_to_be_copied(401), "it fails");
-
-        let (mut log, woken, copied) = empty_log();
-        drop((woken, copied));
-        assert!(!log.is_to_be_copied(100) && !log.is_to_be_copied(399) && log.is_to_be_copied(400), "it has ended");
-    }
-
-    /// A database whose log has not been copied.
-    fn database(directory: &Path) -> (std::path::PathBuf, SqliteConnection) {
+    fn database(directory: &Path) -> (PathBuf, SqliteConnection) {
         let path = directory.join("test.db");
-        std::fs::write(&path, "").unwrap();
+        fs::write(&path, "").unwrap();
         let writer = SqliteConnection::open_writer(&path).unwrap();
-        writer.batch("PRAGMA wal_autocheckpoint = 0; CREATE TABLE page (content TEXT NOT NULL)").unwrap();
+        writer.batch("CREATE TABLE page (content TEXT NOT NULL)").unwrap();
         (path, writer)
     }
 
     const INSERT: &str = "INSERT INTO page (content) VALUES (hex(zeroblob(2000)))";
 
     #[test]
-    fn the_thread_copies_what_no_reader_needs() {
-        let directory = tempfile::tempdir().unwrap();
-        let (path, writer) = database(directory.path());
-        let checkpoints = SqliteConnection::open_for_checkpoints(&path).unwrap();
-        writer.batch(&[INSERT; 10].join(";")).unwrap();
-        let before = checkpoints.checkpoint().unwrap();
-        assert!(before >= 10, "{before}");
-        assert_eq!(std::fs::metadata(&path).unwrap().len() / 4_096, 12, "two pages, and one for each row");
-        let reader = SqliteConnection::open_reader(&path).unwrap();
-        reader.batch("BEGIN; SELECT COUNT(*) FROM page").unwrap();
-        writer.batch(&[INSERT; 10].join(";")).unwrap();
-        assert!(checkpoints.checkpoint().unwrap() <= before);
-        reader.batch("COMMIT").unwrap();
-        assert!(checkpoints.checkpoint().unwrap() >= 10);
-    }
-
-    /// Earlier versions could damage a database if one connection copied its log while another one began it anew.
-    #[test]
-    fn sqlite_is_new_enough() {
-        assert!(rusqlite::version_number() >= 3_051_003);
-    }
-
-    #[test]
-    fn the_log_begins_anew_while_the_writer_goes_on() {
+    fn a_long_log_is_copied_and_begins_anew_while_others_read() {
         let directory = tempfile::tempdir().unwrap();
         let (path, mut writer) = database(directory.path());
+        checkpoint_long_log(&mut writer, &path).unwrap();
         let log = directory.path().join("test.db-wal");
-        let limits = LogLimits { by_writer: i32::MAX, ..LIMITS };
-        let checkpoints = Checkpoints::start_with(limits, &mut writer, &path).unwrap();
+        let reader = SqliteConnection::open_reader(&path).unwrap();
+        let fill = |pages: usize| writer.batch(&format!("BEGIN; {}; COMMIT", vec![INSERT; pages].join(";"))).unwrap();
         // Each time when the log begins anew, its header has another number.
         let number = || {
             let mut bytes = [0; 4];
             File::open(&log).unwrap().read_exact_at(&mut bytes, 12).unwrap();
             bytes
         };
-        let (mut rows, mut last, mut times) = (0, number(), 0);
-        while times < 3 {
-            writer.batch(INSERT).unwrap();
-            rows += 1;
-            assert!(rows < 40_000, "it has begun anew {times} times");
-            if number() != last {
-                (last, times) = (number(), times + 1);
-            }
+        for _ in 0..2 {
+            let before = number();
+            reader.batch("BEGIN; SELECT COUNT(*) FROM page").unwrap();
+            fill(7_000);
+            fill(1);
+            assert_eq!(number(), before, "a reader needs it");
+            reader.batch("COMMIT").unwrap();
+            fill(1);
+            fill(1);
+            assert_ne!(number(), before);
         }
         drop(writer);
-        drop(checkpoints);
-        let reader = SqliteConnection::open_reader(&path).unwrap();
         let check = "SELECT COUNT(*), (SELECT integrity_check FROM pragma_integrity_check) FROM page";
         let found = reader.rows(check, &[], |row| Ok((row.int(0)?, row.text(1)?))).unwrap();
-        assert_eq!(found, [(rows, "ok".to_owned())]);
+        assert_eq!(found, [(14_006, "ok".to_owned())]);
+    }
+
+    #[test]
+    fn a_failed_copy_is_repeated_when_no_other_process_has_the_database_open() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, writer) = database(directory.path());
+        let mark = directory.path().join("deskpass.unsynced");
+        repeat_failed(&path).unwrap();
+        writer.batch(INSERT).unwrap();
+        // As another process that has the database open.
+        assert!(!SqliteConnection::copy_log_alone(&path).unwrap());
+        drop(writer);
+        create(&mark).unwrap();
+        repeat_failed(&path).unwrap();
+        assert!(!mark.exists());
+        assert_eq!(
+            SqliteConnection::open_reader(&path)
+                .unwrap()
+                .first("SELECT COUNT(*) FROM page", &[], |row| row.int(0))
+                .unwrap(),
+            Some(1)
+        );
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct SqliteConnection(rusqlite::Connection);
 /// Why the write-ahead log could not be copied to the database.
 #[derive(Debug)]
 pub(super) enum CheckpointError {
-    /// Another connection copies it.
+    /// Another connection is in the way.
     Busy,
     /// The log or the database could not be synced.
     FailedSync(StoreError),
@@ -82,33 +82,31 @@ impl SqliteConnection {
         Self::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
     }
 
-    /// Opens a connection that only copies the write-ahead log.
-    pub(super) fn open_for_checkpoints(path: &Path) -> Result<Self> {
+    /// Copies all of the write-ahead log to the database, also what was copied before; `false`, with no effect, while another connection has
+    /// the database open.
+    pub(super) fn copy_log_alone(path: &Path) -> Result<bool> {
         let connection = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // With FULL, the log is on disk before it is copied. A connection that has read nothing does not know the log, and copies nothing.
-        connection.batch("PRAGMA synchronous = FULL; SELECT COUNT(*) FROM sqlite_schema")?;
-        Ok(connection)
-    }
-
-    /// Copies what no reader needs from the write-ahead log to the database, beside the writer. Returns how many pages of the log are copied.
-    pub(super) fn checkpoint(&self) -> Result<i32, CheckpointError> {
-        match self.0.wal_checkpoint_v2(Some(rusqlite::MAIN_DB), CheckpointMode::PASSIVE)? {
-            (..0, _) => Err(CheckpointError::Other(StoreError::unavailable(
-                &"the connection does not know the write-ahead log",
-            ))),
-            (_, copied) => Ok(copied),
+        // In this mode, the first read locks the database, and builds an index of the log that knows of no copies.
+        let first = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL; SELECT COUNT(*) FROM sqlite_schema";
+        let copied = connection.0.execute_batch(first);
+        let copied =
+            copied.and_then(|()| connection.0.wal_checkpoint_v2(Some(rusqlite::MAIN_DB), CheckpointMode::TRUNCATE));
+        match copied.map_err(CheckpointError::from) {
+            Ok(_) => Ok(true),
+            Err(CheckpointError::Busy) => Ok(false),
+            Err(CheckpointError::FailedSync(error) | CheckpointError::Other(error)) => Err(error),
         }
     }
 
-    /// After each commit, asks with the length of the write-ahead log whether to copy it to the database. As with SQLite's own checkpoints, an
-    /// error is no error of the commit, which is done.
+    /// After each commit that makes the write-ahead log so many pages long, or leaves it so long, copies what no reader needs to the
+    /// database. It is SQLite's own way, which tells nobody of errors. As there, an error is no error of the commit, which is done.
     pub(super) fn checkpoint_after_commits(
         &mut self,
-        mut is_due: impl FnMut(i32) -> bool + Send + 'static,
+        from_pages: i32,
         report: impl Fn(CheckpointError) + Send + 'static,
     ) -> Result<()> {
         let checkpoint = move |log: &mut Wal, pages| {
-            if is_due(pages)
+            if pages >= from_pages
                 && let Err(error) = log.checkpoint()
             {
                 report(error.into());
