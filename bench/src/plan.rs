@@ -204,7 +204,7 @@ pub(crate) const SOCKETS_END_SECONDS: f64 = 1.0;
 pub(crate) const SHARED_SOCKET_SECONDS: f64 = 0.003;
 /// The target memory of a cached session, in bytes: of employees who have ten each, and one each.
 pub(crate) const SESSION_BYTES: f64 = 150.0;
-pub(crate) const LONE_SESSION_BYTES: f64 = 300.0;
+pub(crate) const LONE_SESSION_BYTES: f64 = 400.0;
 /// The target throughput of verify with the larger number of sessions, relative to a bare handler.
 pub(crate) const LARGE_VERIFY_RATIO: f64 = 0.95;
 /// The target throughput of sessions that are not in memory, relative to the same lookups alone.

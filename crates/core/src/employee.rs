@@ -1,7 +1,6 @@
 //! Employees, and the two identifiers that name an employee.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -70,15 +69,8 @@ fn check(text: &str, allowed: &'static str, extra: impl Fn(u8) -> bool) -> Resul
 }
 
 /// The unique key of an employee: corporation and canonical identifier in one small value.
-///
-/// The text may go on after the key ([`EmployeeKey::with_tail`]): so a record with a key and other texts needs one allocation for all of
-/// them, which copies of its key share.
-#[derive(Clone)]
-pub struct EmployeeKey {
-    text: Arc<str>,
-    /// The length of the key in the text.
-    length: usize,
-}
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct EmployeeKey(Arc<str>);
 
 impl EmployeeKey {
     /// The key of `id` in `corp`. The platform compares ids of the `home` corporation case-insensitively. Ids of a connected
@@ -86,29 +78,13 @@ impl EmployeeKey {
     #[must_use]
     pub fn new(corp: &CorpId, id: &EmployeeId, home: &CorpId) -> Self {
         let id = if corp == home { id.0.to_ascii_lowercase() } else { id.0.to_string() };
-        Self::from_text(format!("{}/{id}", corp.0))
+        Self(format!("{}/{id}", corp.0).into())
     }
 
     /// A key read from the store.
     #[must_use]
     pub fn from_parts(corp: &str, id: &str) -> Self {
-        Self::from_text(format!("{corp}/{id}"))
-    }
-
-    fn from_text(text: String) -> Self {
-        Self { length: text.len(), text: text.into() }
-    }
-
-    /// The same key, in a text that goes on with `tail`.
-    #[must_use]
-    pub fn with_tail(&self, tail: &str) -> Self {
-        Self { text: [self.as_str(), tail].concat().into(), length: self.length }
-    }
-
-    /// The text after the key. It does not count when keys are compared.
-    #[must_use]
-    pub fn tail(&self) -> &str {
-        self.text.get(self.length..).unwrap_or_default()
+        Self(format!("{corp}/{id}").into())
     }
 
     /// The corporation.
@@ -131,50 +107,32 @@ impl EmployeeKey {
 
     fn parts(&self) -> (&str, &str) {
         // No identifier contains a slash, so the first slash is the separator.
-        self.as_str().split_once('/').unwrap_or_default()
-    }
-
-    fn as_str(&self) -> &str {
-        self.text.get(..self.length).unwrap_or_default()
-    }
-}
-
-impl PartialEq for EmployeeKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
-    }
-}
-
-impl Eq for EmployeeKey {}
-
-impl Hash for EmployeeKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_str().hash(state);
+        self.0.split_once('/').unwrap_or_default()
     }
 }
 
 impl Serialize for EmployeeKey {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
+        serializer.serialize_str(&self.0)
     }
 }
 
 impl<'de> Deserialize<'de> for EmployeeKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::from_text)
+        String::deserialize(deserializer).map(|text| Self(text.into()))
     }
 }
 
 impl fmt::Debug for EmployeeKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(&self.0)
     }
 }
 
 /// As logs name an employee: corporation and identifier.
 impl fmt::Display for EmployeeKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(&self.0)
     }
 }
 
@@ -330,8 +288,6 @@ impl IdentifiedPerson {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
-    use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
-
     use super::*;
 
     #[test]
@@ -373,17 +329,6 @@ mod tests {
     #[test]
     fn a_key_returns_its_parts() {
         let key = EmployeeKey::from_parts("ww", "a@b.c");
-        assert_eq!((key.corp(), key.id(), key.tail()), ("ww", "a@b.c", ""));
-    }
-
-    #[test]
-    fn what_follows_a_key_is_no_part_of_it() {
-        let hash = |key: &EmployeeKey| BuildHasherDefault::<DefaultHasher>::default().hash_one(key);
-        let key = EmployeeKey::from_parts("ww", "a");
-        let longer = key.with_tail("bc李/\"");
-        assert_eq!((longer.corp(), longer.id(), longer.tail()), ("ww", "a", "bc李/\""));
-        assert_eq!((&longer, hash(&longer), longer.to_string()), (&key, hash(&key), "ww/a".to_owned()));
-        assert_ne!(longer, EmployeeKey::from_parts("ww", "abc李/\""));
-        assert_eq!(longer.with_tail("").tail(), "");
+        assert_eq!((key.corp(), key.id()), ("ww", "a@b.c"));
     }
 }

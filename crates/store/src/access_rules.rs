@@ -10,7 +10,7 @@ use deskpass_core::{
     AllowLists, Digest, EmployeeKey, Role, RoleRule, RuleGroup, ServiceScope, ServiceScopes, Timestamp,
 };
 
-use crate::cache::{CacheLookup, Keyed};
+use crate::cache::CacheLookup;
 use crate::database::{Row, Sql};
 use crate::oidc::{StoredClients, read_clients, read_keys};
 use crate::{OidcClient, Result, Store, StoreError, StoredSigningKey};
@@ -107,17 +107,11 @@ impl AccessRules {
 impl Store {
     /// The current access rules. If the store fails, the caller must not allow the request.
     pub async fn access_rules(&self) -> Result<Arc<AccessRules>> {
-        if self.cache.freshness.is_valid()
-            && let Some(rules) = self.cache.rule_copies.get()
-        {
-            return Ok(rules);
-        }
-        let steps = self.cache.rule_copies.steps();
         match self.cache.look_up(&self.cache.rules, &()).await {
-            CacheLookup::Hit(rules) => Ok(self.cache.rule_copies.keep(steps, rules)),
+            CacheLookup::Hit(rules) => Ok(rules),
             CacheLookup::Miss(gap) => {
                 let rules = self.database.read(|sql| read(sql).map(Arc::new)).await?;
-                gap.fill(Keyed::new((), Arc::clone(&rules)));
+                gap.fill(Arc::clone(&rules));
                 Ok(rules)
             }
         }

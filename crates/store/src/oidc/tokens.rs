@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deskpass_core::{Digest, Timestamp};
 
 use super::record::{AccessTokenRecord, GRANT_COLUMNS, GrantRecord, NEXT_COLUMN, grant};
-use crate::cache::{CacheLookup, Keyed};
+use crate::cache::CacheLookup;
 use crate::database::{Row, Sql, Tx};
 use crate::{Result, Store};
 
@@ -38,7 +38,7 @@ impl Store {
         let digest = *digest;
         let Some(record) = self.database.read(move |sql| find_access(sql, digest)).await? else { return Ok(None) };
         let record = Arc::new(record);
-        gap.fill(Keyed::new(digest, Arc::clone(&record)));
+        gap.fill(Arc::clone(&record));
         Ok(Some(record))
     }
 

@@ -61,7 +61,7 @@ impl Store {
     /// Records that a session is used. Usually the last use is recent, and there is nothing to record. Of several concurrent callers,
     /// one records the use, unless the session is not cached.
     pub fn touch_session(&self, record: &SessionWithPerson, digest: &Digest, now: Timestamp) {
-        if record.is_use_due(now) && self.cache.sessions.update(digest, |entry| entry.record_use(now)).unwrap_or(true) {
+        if record.is_use_due(now) && self.cache.record_use(digest, now) {
             self.last_uses.note(*digest, now);
         }
     }

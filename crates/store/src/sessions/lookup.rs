@@ -8,7 +8,7 @@ use deskpass_core::{
 };
 
 use crate::batches::{Batch, BatchLimits, Batches};
-use crate::cache::{CacheChange, CacheLookup, Gap, PackedSession};
+use crate::cache::{CacheChange, CacheLookup, Gap};
 use crate::database::{Row, Sql, SqlValue};
 use crate::deny_list::{EndReason, denied_each, deny};
 use crate::directory::{NEXT_COLUMN, PERSON_COLUMNS, ROLES_OF_PERSON, add_roles, listed};
@@ -34,10 +34,12 @@ impl Store {
     pub async fn session(&self, digest: &Digest) -> Result<SessionLookup> {
         loop {
             match self.cache.look_up(&self.cache.sessions, digest).await {
-                CacheLookup::Hit(record) if record.person.is_current() => return Ok(SessionLookup::Session(record)),
+                CacheLookup::Hit(record) if self.cache.is_current(&record.person) => {
+                    return Ok(SessionLookup::Session(record));
+                }
                 // The person has changed, or was evicted. Removing the entry is always safe, updating it is not: it is
                 // read again.
-                CacheLookup::Hit(_) => self.cache.sessions.remove(digest),
+                CacheLookup::Hit(_) => drop(self.cache.sessions.remove(digest)),
                 CacheLookup::Miss(gap) if gap.bypasses_cache() => return Box::pin(self.read_session(*digest)).await,
                 CacheLookup::Miss(gap) => {
                     if let Some(found) = Box::pin(self.fill(gap, *digest)).await? {
@@ -69,14 +71,14 @@ impl Store {
 
     /// Reads a session that is not in the cache, and its person; `None` when the session changed during the read. The
     /// person may be from the cache, and so from another time than the session, so the caller looks it up again.
-    async fn fill(&self, gap: Gap<'_, PackedSession>, digest: Digest) -> Result<Option<SessionLookup>> {
+    async fn fill(&self, gap: Gap<'_, Digest, SessionWithPerson>, digest: Digest) -> Result<Option<SessionLookup>> {
         let since = self.cache.people_changes.now();
         let (session, person) = match self.find_session_and_person(digest).await? {
             Ok(found) => found,
             Err(none) => return Ok(Some(none)),
         };
         let record = SessionWithPerson::new(session, self.cache.keep_person(&person, since));
-        let kept = gap.fill(PackedSession::new(digest, &record));
+        let kept = gap.fill(record.clone());
         Ok(kept.then_some(SessionLookup::Session(record)))
     }
 

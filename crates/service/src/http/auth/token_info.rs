@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 
 use deskpass_auth::{ActiveUser, Error, TokenHolder};
 use deskpass_core::{Clock, ClockTrust, Role, Roles};
-use deskpass_store::CachedPerson;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -83,8 +82,7 @@ pub(crate) fn verified(holder: &TokenHolder) -> RenderedReply<Verified> {
 /// The payload of `me`.
 pub(crate) fn me(holder: &TokenHolder) -> RenderedReply<Me> {
     let ([role, source], [id, name], person) = (state(holder), names(holder), holder.person());
-    let [corp, avatar, department] =
-        [person.key.corp(), person.avatar(), person.department()].map(|text| in_quotes(text, person));
+    let [corp, avatar, department] = [person.key.corp(), person.avatar(), person.department()].map(in_quotes);
     RenderedReply::of(&[
         r#"{"employee_id":""#,
         &id,
@@ -187,12 +185,13 @@ fn state(holder: &TokenHolder) -> [&'static str; 2] {
 /// The identifier and the name of a person, as JSON has them between quotation marks.
 fn names(holder: &TokenHolder) -> [Cow<'_, str>; 2] {
     let person = holder.person();
-    [person.employee_id(), person.name()].map(|text| in_quotes(text, person))
+    [person.employee_id(), person.name()].map(in_quotes)
 }
 
-/// A text of a person as JSON has it between quotation marks: as it is, for almost everybody.
-fn in_quotes<'a>(text: &'a str, person: &CachedPerson) -> Cow<'a, str> {
-    if person.has_plain_texts() { Cow::Borrowed(text) } else { escaped(text).into() }
+/// A text as JSON has it between quotation marks: as it is, for almost everybody.
+fn in_quotes(text: &str) -> Cow<'_, str> {
+    let is_plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+    if is_plain { Cow::Borrowed(text) } else { escaped(text).into() }
 }
 
 fn escaped(text: &str) -> String {
