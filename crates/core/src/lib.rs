@@ -37,7 +37,6 @@ mod secret;
 mod secret_kind;
 mod service;
 mod session;
-mod striped;
 mod ticketed_token;
 mod totp;
 mod trace_parent;
@@ -92,7 +91,6 @@ pub use secret_kind::{
 };
 pub use service::{ServiceKeyName, ServiceScope, ServiceScopes, UnknownServiceScope};
 pub use session::{PlatformVouching, Session};
-pub use striped::Striped;
 pub use ticketed_token::TicketedToken;
 pub use totp::{OneTimeCode, TotpSecret, TotpStep};
 pub use trace_parent::TraceParent;

@@ -7,7 +7,7 @@ use deskpass_auth::{
     AttemptedCredential, AuthEvent, EventOutcome, FunnelStep, LeaverSource, LogoutOutcome, NoticeOutcome,
     PersonCheckOutcome, TokenGrant, TokenOutcome, audited_reasons,
 };
-use deskpass_core::{LoginMethod, Striped};
+use deskpass_core::LoginMethod;
 use deskpass_platform::{CallOutcome, CallReport};
 use deskpass_store::{AuditEvent, Operation, OperationReport, StoreErrorKind};
 use metrics::{Counter, Gauge, Histogram};
@@ -34,7 +34,7 @@ pub(crate) struct Metrics {
     pub(crate) untrusted_proxy_requests: Counter,
     /// Requests under host names that are not listed, by whether they were answered.
     unlisted_hosts: [(bool, Counter); 2],
-    direct_responses: Striped<AtomicU64>,
+    direct_responses: AtomicU64,
     /// The times of all routes.
     pub(super) response_times: Mutex<Vec<Arc<ResponseTimes>>>,
     /// Messages that were sent on sockets.
@@ -119,7 +119,7 @@ impl Metrics {
             untrusted_proxy_requests: plain(metric::UNTRUSTED_PROXY),
             unlisted_hosts: [(true, "ok"), (false, "refused")]
                 .map(|(answered, outcome)| (answered, registry.counter(metric::UNLISTED_HOST, [outcome]))),
-            direct_responses: Striped::new(AtomicU64::default),
+            direct_responses: AtomicU64::default(),
             response_times: Mutex::default(),
             socket_messages: plain(metric::SOCKET_MESSAGES),
             socket_closes: CLOSE_CODES
@@ -232,13 +232,12 @@ impl Metrics {
 
     /// Counts a request that was answered directly.
     pub(crate) fn count_direct_response(&self) {
-        self.direct_responses.own().fetch_add(1, Ordering::Relaxed);
+        self.direct_responses.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The metrics in Prometheus' text format.
     pub(crate) fn render(&self) -> String {
-        let direct = self.direct_responses.each().map(|count| count.load(Ordering::Relaxed)).sum();
-        self.set_counter(metric::DIRECT_RESPONSES, direct);
+        self.set_counter(metric::DIRECT_RESPONSES, self.direct_responses.load(Ordering::Relaxed));
         let routes = self.response_times.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for route in &routes {
             route.publish();

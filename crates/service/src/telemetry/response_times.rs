@@ -1,16 +1,13 @@
 //! How many requests of each route succeeded, and how long all of them took.
 //!
 //! They are counted here, because every request is: the metrics recorder keeps each duration, in 24 bytes, until the
-//! next scrape, and all threads share its counters. Here a route takes 1 KiB, however many requests it serves between
-//! two scrapes: eight copies of thirteen numbers, each copy in 128 bytes of its own, so that threads seldom write to
-//! the same place.
+//! next scrape. Here a route takes thirteen numbers, however many requests it serves between two scrapes.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use deskpass_core::Striped;
 use metrics::Counter;
 
 use super::catalogue::Metric;
@@ -36,20 +33,20 @@ pub(super) struct ResponseTimes {
     pub(super) path: &'static str,
     /// Shows the number of successes.
     ok: Counter,
-    counts: Striped<ThreadCounts>,
+    counts: Counts,
 }
 
-/// What a thread has counted.
+/// What was counted.
 #[derive(Debug, Default)]
-struct ThreadCounts {
+struct Counts {
     ok: AtomicU64,
     nanos: AtomicU64,
     /// One for each bucket, and one for what took longer.
     buckets: [AtomicU64; LIMITS.len() + 1],
 }
 
-/// The sum over all threads.
-#[derive(Debug, Default)]
+/// The counts at one moment.
+#[derive(Debug)]
 struct Totals {
     ok: u64,
     nanos: u64,
@@ -58,32 +55,25 @@ struct Totals {
 
 impl ResponseTimes {
     pub(super) fn new(method: &str, path: &'static str, ok: Counter) -> Self {
-        Self { method: method.to_owned(), path, ok, counts: Striped::new(ThreadCounts::default) }
+        Self { method: method.to_owned(), path, ok, counts: Counts::default() }
     }
 
     pub(super) fn record(&self, succeeded: bool, elapsed: Duration) {
         let nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         let bucket = LIMITS.iter().position(|(_, limit)| nanos <= *limit).unwrap_or(LIMITS.len());
-        let own = self.counts.own();
-        if let Some(count) = own.buckets.get(bucket) {
+        if let Some(count) = self.counts.buckets.get(bucket) {
             count.fetch_add(1, Ordering::Relaxed);
         }
-        own.nanos.fetch_add(nanos, Ordering::Relaxed);
+        self.counts.nanos.fetch_add(nanos, Ordering::Relaxed);
         if succeeded {
-            own.ok.fetch_add(1, Ordering::Relaxed);
+            self.counts.ok.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
-        for counts in self.counts.each() {
-            totals.ok += counts.ok.load(Ordering::Relaxed);
-            totals.nanos += counts.nanos.load(Ordering::Relaxed);
-            for (total, count) in totals.buckets.iter_mut().zip(&counts.buckets) {
-                *total += count.load(Ordering::Relaxed);
-            }
-        }
-        totals
+        let Counts { ok, nanos, buckets } = &self.counts;
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Totals { ok: load(ok), nanos: load(nanos), buckets: buckets.each_ref().map(load) }
     }
 
     /// Shows the number of successes to the recorder.
@@ -119,11 +109,6 @@ mod tests {
 
     use super::*;
     use crate::telemetry::catalogue::REQUEST_DURATION;
-
-    #[test]
-    fn the_counters_of_a_route_take_a_kibibyte() {
-        assert_eq!(size_of::<Striped<ThreadCounts>>(), 1_024);
-    }
 
     /// Up to ten seconds, and often at the limit of a bucket, or a nanosecond off.
     fn nanos() -> impl Strategy<Value = u64> {

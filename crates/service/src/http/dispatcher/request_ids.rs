@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use deskpass_core::{Reference, Striped};
+use deskpass_core::Reference;
 use hyper::header::{HeaderName, HeaderValue};
 
 use crate::App;
@@ -14,18 +14,11 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 #[derive(Debug)]
 pub(super) struct RequestIds {
     seed: u32,
-    /// The next number of each copy, in a block that it has to itself.
-    next: Striped<AtomicU64>,
-    /// The first number of the next block.
-    next_block: AtomicU64,
+    next: AtomicU64,
 }
 
 /// The number of hexadecimal digits of a reference.
 const REFERENCE_DIGITS: usize = 8;
-
-/// How many consecutive numbers a copy takes at once. One counter for all threads would travel between the processors with every request.
-/// All numbers up to the highest are in use, apart from the last block of each copy, so references repeat as late as possible.
-const BLOCK: u64 = 1_024;
 
 /// Odd, so that numbers below four billion have different references.
 const REFERENCE_STEP: u32 = 0x9e37_79b1;
@@ -44,8 +37,7 @@ impl RequestIds {
     }
 
     fn with_seed(seed: u32) -> Self {
-        // A multiple of the block size means that a block is used up: each copy takes its first block with its first number.
-        Self { seed, next: Striped::new(AtomicU64::default), next_block: AtomicU64::new(BLOCK) }
+        Self { seed, next: AtomicU64::new(1) }
     }
 
     /// The reference and the id of a request that was sent with this id.
@@ -62,23 +54,9 @@ impl RequestIds {
 
     /// The next reference, and the number of its request.
     fn next_reference(&self) -> (Reference, u64) {
-        let number = self.next_number();
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
         let low = u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
         (Reference::new(low.wrapping_mul(REFERENCE_STEP).wrapping_add(self.seed)), number)
-    }
-
-    fn next_number(&self) -> u64 {
-        let next = self.next.own();
-        let mut current = next.load(Ordering::Relaxed);
-        loop {
-            let is_used_up = current.is_multiple_of(BLOCK);
-            let number = if is_used_up { self.next_block.fetch_add(BLOCK, Ordering::Relaxed) } else { current };
-            match next.compare_exchange(current, number + 1, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return number,
-                // Another thread with the same copy was faster. A block that was taken in vain leaves a gap.
-                Err(changed) => current = changed,
-            }
-        }
     }
 
     pub(super) fn next_id(&self) -> (Reference, String) {
@@ -106,7 +84,6 @@ mod tests {
 
     #[test]
     fn no_two_requests_have_the_same_id_or_reference() {
-        // More threads than copies, and more requests than a block has numbers.
         const THREADS: usize = 16;
         const REQUESTS: usize = 20_000;
         let (ids, start) = (RequestIds::with_seed(7), Barrier::new(THREADS));
@@ -121,12 +98,5 @@ mod tests {
         let (references, ids): (HashSet<_>, HashSet<_>) =
             given.into_iter().map(|(reference, id)| (reference.to_string(), id)).unzip();
         assert_eq!((references.len(), ids.len()), (THREADS * REQUESTS, THREADS * REQUESTS));
-    }
-
-    #[test]
-    fn the_numbers_of_a_thread_are_consecutive() {
-        let ids = RequestIds::with_seed(0);
-        let numbers: Vec<_> = (0..2 * BLOCK).map(|_| ids.next_number()).collect();
-        assert_eq!(numbers, (BLOCK..3 * BLOCK).collect::<Vec<_>>());
     }
 }
