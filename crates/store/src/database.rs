@@ -15,7 +15,6 @@ mod postgres;
 mod restart;
 mod restore;
 mod row;
-mod row_list;
 mod row_reader;
 mod snapshot;
 mod sql;
@@ -47,7 +46,6 @@ pub use postgres::{PostgresSettings, PostgresStatus, inspect_postgres};
 pub use restart::{SameKey, restart_log};
 pub use restore::{RestoreError, RestoreReport, RestoreSettings, RestoredSessions, restore};
 pub(crate) use row::Row;
-pub(crate) use row_list::{RowList, at_place, names};
 pub(crate) use snapshot::in_snapshot;
 pub(crate) use sql::Sql;
 pub(crate) use tx::Tx;
@@ -61,9 +59,6 @@ use crate::{ChainKeys, Result, StoreError};
 
 /// How long an attempt may have taken after which another one is made in the same request.
 const SQLITE_RETRY_LIMIT: Duration = Duration::from_millis(500);
-
-/// A write to SQLite waits until the disk has it, however slow that is; this is longer than any client waits.
-const SQLITE_GROUP_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// The location of the data.
 #[derive(Clone, Debug)]
@@ -79,15 +74,6 @@ pub(crate) struct Database {
     backend: Backend,
     /// Receives a report of each operation.
     pub(crate) observer: OperationObserver,
-}
-
-/// Whose work a transaction does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Members {
-    /// That of one request.
-    One,
-    /// That of several requests, which could each have a transaction of its own.
-    Several,
 }
 
 #[derive(Debug)]
@@ -143,51 +129,19 @@ impl Database {
         &self,
         work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Running<'_, T> {
-        self.write_since(Instant::now(), work)
-    }
-
-    /// Does the same for a request that has waited since then: that counts towards its timeout.
-    pub(crate) fn write_since<T: Send + 'static>(
-        &self,
-        since: Instant,
-        work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
-    ) -> Running<'_, T> {
         let (work, result) = erase_write(work);
-        Running::new(self.write_erased(since, Members::One, work), result)
+        Running::new(self.write_erased(work), result)
     }
 
-    /// Does the same for several requests, of which the first has waited since then. Where another transaction holds a row for longer
-    /// than a moment, it fails, so that one request does not hold up the others: each can try again by itself.
-    pub(crate) fn write_group<T: Send + 'static>(
-        &self,
-        since: Instant,
-        work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
-    ) -> Running<'_, T> {
-        let (work, result) = erase_write(work);
-        Running::new(self.write_erased(since, Members::Several, work), result)
-    }
-
-    async fn write_erased(&self, since: Instant, members: Members, work: WriteWork) -> Result<()> {
+    async fn write_erased(&self, work: WriteWork) -> Result<()> {
         leave_cache().await;
+        let began = Instant::now();
         let done = match &self.backend {
             Backend::Sqlite(database) => database.writer.run(work).await,
-            Backend::Postgres(database) => database.write(since, members, work).await,
+            Backend::Postgres(database) => database.write(work).await,
         };
-        // The requests of a group that was rolled back are reported one by one: most of them try again, and succeed.
-        let is_rolled_back = done.as_ref().is_err_and(|error| !error.is_outcome_unknown());
-        if members == Members::One || !is_rolled_back {
-            self.observer.report(Operation::Write, &done, since.elapsed());
-        }
+        self.observer.report(Operation::Write, &done, began.elapsed());
         done
-    }
-
-    /// Reports a request of a group that has no time to try again, or that was in no group; returns its error.
-    pub(crate) fn report_given_up(&self, since: Instant, error: StoreError) -> StoreError {
-        // A group that may have been committed was reported already, as one write.
-        if !error.is_outcome_unknown() {
-            self.observer.report(Operation::Write, &Err::<(), _>(error.clone()), since.elapsed());
-        }
-        error
     }
 
     /// Runs work that has no further effect when it was committed before: so it runs again, once, if it is unknown whether it was,
@@ -196,49 +150,15 @@ impl Database {
         &self,
         work: impl Fn(&mut Tx<'_>, bool) -> Result<T> + Clone + Send + 'static,
     ) -> Result<T> {
-        self.write_repeatably_since(Instant::now(), work).await
-    }
-
-    /// Does the same for a request that has waited since then.
-    pub(crate) async fn write_repeatably_since<T: Send + 'static>(
-        &self,
-        since: Instant,
-        work: impl Fn(&mut Tx<'_>, bool) -> Result<T> + Clone + Send + 'static,
-    ) -> Result<T> {
+        let began = Instant::now();
         let again = work.clone();
-        match self.write_since(since, move |tx| work(tx, false)).await {
-            Err(error) if error.is_outcome_unknown() && since.elapsed() < self.retry_limit() => {
+        match self.write(move |tx| work(tx, false)).await {
+            Err(error) if error.is_outcome_unknown() && began.elapsed() < self.retry_limit() => {
                 tracing::info!(%error, "the outcome of a commit is unknown: trying again");
                 // If this fails, too, it is still unknown whether the first attempt was committed.
                 self.write(move |tx| again(tx, true)).await.map_err(StoreError::with_unknown_outcome)
             }
             outcome => outcome,
-        }
-    }
-
-    /// How long a read may take, with the wait for its turn; with PostgreSQL a write as well.
-    pub(crate) fn read_timeout(&self) -> Duration {
-        match &self.backend {
-            Backend::Sqlite(database) => database.readers.timeout(),
-            Backend::Postgres(database) => database.timeout,
-        }
-    }
-
-    /// How long the requests of a group wait, with the wait for their turn.
-    pub(crate) fn group_timeout(&self) -> Duration {
-        match &self.backend {
-            Backend::Sqlite(_) => SQLITE_GROUP_TIMEOUT,
-            Backend::Postgres(database) => database.timeout,
-        }
-    }
-
-    /// How long a request of a group that failed with this error may have waited to try again by itself.
-    pub(crate) fn group_retry_limit(&self, error: &StoreError) -> Duration {
-        match &self.backend {
-            // A disk that answered so late would rather not be asked again.
-            Backend::Sqlite(_) if error.is_outcome_unknown() => SQLITE_RETRY_LIMIT,
-            Backend::Sqlite(_) => SQLITE_GROUP_TIMEOUT / 2,
-            Backend::Postgres(database) => database.timeout / 2,
         }
     }
 

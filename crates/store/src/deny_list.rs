@@ -26,18 +26,9 @@ named_enum! {
 }
 
 pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: EndReason, until: Timestamp) -> Result<()> {
-    deny_each(tx, &[(digest, until)], why)
-}
-
-/// Denies digests, each until a time of its own, in one round trip to PostgreSQL: someone with many sessions must not hold
-/// up those whose sign-ins share a transaction with theirs.
-pub(crate) fn deny_each(tx: &mut Tx<'_>, denied: &[(Digest, Timestamp)], why: EndReason) -> Result<()> {
     let text = "INSERT INTO denied_token (digest, reason, until) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-    let statements = denied.iter().map(|(digest, until)| (text, args![*digest, why.name(), *until].to_vec()));
-    tx.execute_all(&statements.collect::<Vec<_>>())?;
-    for (digest, _) in denied {
-        tx.record_change(CacheChange::Session(*digest));
-    }
+    tx.execute(text, &args![digest, why.name(), until])?;
+    tx.record_change(CacheChange::Session(digest));
     Ok(())
 }
 
@@ -62,18 +53,9 @@ pub(crate) fn denied(sql: &Sql<'_>, digest: Digest) -> Result<Option<EndReason>>
     sql.first(FIND_REASON, &args![digest], reason)
 }
 
-/// The same for each of several digests, in one round trip. A reason that cannot be read concerns one digest alone.
-pub(crate) fn denied_each(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<Result<Option<EndReason>>>> {
-    let values: Vec<_> = digests.iter().map(|digest| args![*digest]).collect();
-    let found = sql.rows_for_each(FIND_REASON, &values, |row| Ok(reason(row)))?;
-    Ok(found.into_iter().map(|reasons| reasons.into_iter().next().transpose()).collect())
-}
-
-/// Whether each of several digests is on the deny list, for whatever reason.
-pub(crate) fn is_denied_each(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<bool>> {
-    let values: Vec<_> = digests.iter().map(|digest| args![*digest]).collect();
-    let found = sql.rows_for_each(FIND_REASON, &values, |_| Ok(()))?;
-    Ok(found.iter().map(|rows| !rows.is_empty()).collect())
+/// Whether a digest is on the deny list, for whatever reason.
+pub(crate) fn is_denied(sql: &Sql<'_>, digest: Digest) -> Result<bool> {
+    sql.exists(FIND_REASON, &args![digest])
 }
 
 fn reason(row: &Row<'_>) -> Result<EndReason> {

@@ -90,12 +90,6 @@ impl StoreError {
         self
     }
 
-    /// The same error of a write that made no change, as is known by now.
-    #[must_use]
-    pub(crate) fn without_unknown_outcome(self) -> Self {
-        if self.is_outcome_unknown() { Self::timed_out() } else { self }
-    }
-
     pub(crate) fn damaged(what: &str) -> Self {
         Self::new(StoreErrorKind::Damaged, what).with_remedy(Some(Remedy::Restore))
     }

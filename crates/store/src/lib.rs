@@ -9,7 +9,6 @@ mod database;
 mod access_rules;
 mod agents;
 mod backup_file;
-mod batches;
 mod cache;
 mod change_author;
 mod clock;
@@ -49,9 +48,7 @@ use tokio::task::JoinSet;
 
 use crate::cache::{Cache, Freshness};
 use crate::database::Database;
-use crate::sessions::{
-    LastUseBuffer, POSTGRES_SESSION_READS, SIGN_IN_GROUPS, SQLITE_SESSION_READS, SessionReads, SignInGroups,
-};
+use crate::sessions::LastUseBuffer;
 use crate::statistics::StatisticsBuffer;
 
 pub use access_rules::{AccessRules, ServiceKey};
@@ -119,8 +116,6 @@ pub use tls::InvalidCaFile;
 pub struct Store {
     database: Arc<Database>,
     cache: Arc<Cache>,
-    session_reads: Arc<SessionReads>,
-    sign_in_groups: Arc<SignInGroups>,
     last_uses: Arc<LastUseBuffer>,
     statistics: Arc<StatisticsBuffer>,
 }
@@ -136,20 +131,13 @@ impl Store {
         now: Timestamp,
         key: Option<ChainKeys>,
     ) -> Result<Self, OpenError> {
-        let (freshness, session_reads) = match location {
-            Location::Embedded(_) => (Freshness::permanent(), SQLITE_SESSION_READS),
-            Location::Postgres(_) => (Freshness::expired(), POSTGRES_SESSION_READS),
+        let freshness = match location {
+            Location::Embedded(_) => Freshness::permanent(),
+            Location::Postgres(_) => Freshness::expired(),
         };
         let cache = Arc::new(Cache::new(cache_entries, freshness));
         let database = Database::open(location, mode, Arc::clone(&cache), now, key).await?;
-        Ok(Self {
-            database: Arc::new(database),
-            cache,
-            session_reads: Arc::new(SessionReads::new(session_reads)),
-            sign_in_groups: Arc::new(SignInGroups::new(SIGN_IN_GROUPS)),
-            last_uses: Arc::default(),
-            statistics: Arc::default(),
-        })
+        Ok(Self { database: Arc::new(database), cache, last_uses: Arc::default(), statistics: Arc::default() })
     }
 
     /// The version of the tables: [`newest_version`], or a later one that this program can use.
@@ -203,8 +191,7 @@ impl Store {
     /// How busy the database is.
     #[must_use]
     pub fn load(&self) -> StoreLoad {
-        let load = self.database.load();
-        StoreLoad { waiting: load.waiting + self.sign_in_groups.waiting(), ..load }
+        self.database.load()
     }
 
     /// Waits until this node has processed all changes that other nodes made before this call.

@@ -33,7 +33,6 @@ fn statements(sql: &Sql<'_>) -> Vec<NamedStatement> {
     all.extend(named(oidc::logout_statements()));
     all.extend(named([people::claim_statement(), statistics]));
     if let Sql::Postgres(_) = sql {
-        all.extend(named(sessions::list_statements()));
         all.extend(journal_statements().map(|(name, text)| (name.to_owned(), text, Vec::new())));
     }
     all

@@ -1,7 +1,6 @@
 //! Sessions: begun, looked up, changed and ended, each in one transaction.
 
 mod begin;
-mod begin_groups;
 mod end_all;
 mod end_restored;
 mod ending;
@@ -16,7 +15,6 @@ mod plans;
 mod scope;
 
 pub use begin::BeginOutcome;
-pub(crate) use begin_groups::{SIGN_IN_GROUPS, SignInGroups};
 pub use end_all::EndedBatch;
 pub use end_restored::EndedByRestore;
 pub(crate) use end_restored::end_restored;
@@ -27,8 +25,7 @@ pub(crate) use list::SessionWalk;
 pub use list::{ListedSession, SessionFilter, SessionPage};
 pub use lockout_preview::RoleLockout;
 pub use lookup::SessionLookup;
-pub(crate) use lookup::{POSTGRES_SESSION_READS, SQLITE_SESSION_READS, SessionReads};
 pub(crate) use network::NETWORK_RETENTION;
 pub use new_session::{NewSession, Precondition, SignInNetwork};
-pub(crate) use plans::{list_statements, statements};
+pub(crate) use plans::statements;
 pub(crate) use scope::{SessionScope, end_sessions_of};

@@ -133,7 +133,7 @@ catalogue! {
     STORE_OPERATION_DURATION = Histogram Seconds "deskpass_store_operation_duration_seconds" ["operation"]
         "Duration of operations of the database, with the wait for their turn; of writes, with the commit.";
     STORE_WAITING = Gauge Count "deskpass_store_waiting_operations" []
-        "Operations that wait: SQLite: writes in the queue; PostgreSQL: for a connection, and sign-ins for a transaction.";
+        "Operations that wait: SQLite: writes in the queue; PostgreSQL: for a connection.";
     STORE_CONNECTIONS = Gauge Count "deskpass_store_connections_in_use" []
         "Connections to PostgreSQL that are in use; missing with SQLite.";
     STORE_CONNECTION_LIMIT = Gauge Count "deskpass_store_connection_limit" []

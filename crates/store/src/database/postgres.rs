@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use deskpass_core::Timestamp;
 use tokio::sync::Notify;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 pub(super) use connection::Column;
 pub(crate) use connection::PostgresConnection;
@@ -34,7 +34,7 @@ pub(super) use maintenance::{commit_bulk, commit_maintenance};
 pub(super) use node_lock::lock_out_nodes;
 
 use super::erased::{ReadWork, WriteWork};
-use super::{Members, Mode, OpenError, Sql, StoreLoad, Tx};
+use super::{Mode, OpenError, Sql, StoreLoad, Tx};
 use crate::cache::{Cache, CacheChange};
 use crate::{ChainKeys, Result, StoreError};
 use address::PostgresAddress;
@@ -117,40 +117,24 @@ impl PostgresDatabase {
             .await
     }
 
-    pub(super) async fn write(&self, since: Instant, members: Members, work: WriteWork) -> Result<()> {
+    pub(super) async fn write(&self, work: WriteWork) -> Result<()> {
         let (cache, changed) = (Arc::clone(&self.cache), Arc::clone(&self.changed));
-        let begin = match members {
-            Members::One => "BEGIN".to_owned(),
-            Members::Several => format!("BEGIN; SET LOCAL lock_timeout = {}", self.group_lock_timeout().as_millis()),
-        };
-        let run = move |connection: &PostgresConnection| {
-            let done = transact(connection, &begin, &work, &cache, &changed);
-            if members == Members::Several { done.map_err(|error| error.of_group(connection.health())) } else { done }
-        };
-        self.pool.run_since(AccessMode::Write, since, run).await
-    }
-
-    /// How long a group waits for a row that another transaction holds. Other groups hold the chains of the log for some milliseconds
-    /// each, and there may be ten nodes; a transaction that hangs holds its rows for seconds. Then there is time left for each member.
-    fn group_lock_timeout(&self) -> Duration {
-        // Zero would be no limit.
-        (self.timeout / 8).max(Duration::from_millis(1))
+        let run = move |connection: &PostgresConnection| transact(connection, &work, &cache, &changed);
+        self.pool.run(AccessMode::Write, run).await
     }
 }
 
 fn transact(
     connection: &PostgresConnection,
-    begin: &str,
     work: &WriteWork,
     cache: &Cache,
     changed: &Notify,
 ) -> Result<(), WorkError> {
-    let done = connection.batch(begin).and_then(|()| prepared(connection, work));
+    let done = connection.batch("BEGIN").and_then(|()| prepared(connection, work));
     let (mut touched, with_heartbeat) = match done {
         Ok(prepared) => prepared,
         Err(error) => {
-            // Also if only the first statement of `begin` succeeded: otherwise the next use of the connection would be in this
-            // transaction. A connection on which this fails is discarded, and the server rolls back.
+            // A connection on which this fails is discarded, and the server rolls back.
             let _ = connection.batch("ROLLBACK");
             return Err(WorkError::RolledBack(error));
         }

@@ -38,6 +38,20 @@ impl Sql<'_> {
         }
     }
 
+    /// Runs statements as [`Sql::execute_all`], and then a query. PostgreSQL gets all of them before it has answered the first.
+    pub(super) fn execute_and_read<T>(
+        &self,
+        statements: &[(&str, Vec<SqlValue<'_>>)],
+        text: &str,
+        values: &[SqlValue<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<(Vec<usize>, Vec<T>)> {
+        match self {
+            Self::Sqlite(connection) => Ok((connection.execute_all(statements)?, connection.rows(text, values, read)?)),
+            Self::Postgres(connection) => connection.execute_and_read(statements, text, values, read),
+        }
+    }
+
     /// Runs several statements that take no values.
     pub(super) fn batch(&self, text: &str) -> Result<()> {
         match self {
@@ -54,19 +68,6 @@ impl Sql<'_> {
         read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         all_rows(|reader| self.each(text, values, reader), read)
-    }
-
-    /// The rows of a query for each of several lists of values. PostgreSQL gets all of them before it has answered the first.
-    pub(crate) fn rows_for_each<'v, T>(
-        &self,
-        text: &str,
-        values: &[impl AsRef<[SqlValue<'v>]>],
-        read: impl FnMut(&Row<'_>) -> Result<T>,
-    ) -> Result<Vec<Vec<T>>> {
-        match self {
-            Self::Sqlite(connection) => connection.rows_for_each(text, values, read),
-            Self::Postgres(connection) => connection.rows_for_each(text, values, read),
-        }
     }
 
     /// What follows a table in a query that must use this index. SQLite has no statistics here, so it is told the index; it refuses the

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::{Sql, SqlValue};
+use super::{Row, Sql, SqlValue};
 use crate::Result;
 use crate::cache::CacheChange;
 
@@ -25,6 +25,17 @@ impl<'a> Tx<'a> {
     /// are.
     pub(crate) fn execute_all(&self, statements: &[(&str, Vec<SqlValue<'_>>)]) -> Result<Vec<usize>> {
         self.sql.execute_all(statements)
+    }
+
+    /// Runs statements in their order, and then a query. PostgreSQL gets all of them before it has answered the first.
+    pub(crate) fn execute_and_read<T>(
+        &self,
+        statements: &[(&str, Vec<SqlValue<'_>>)],
+        text: &str,
+        values: &[SqlValue<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<(Vec<usize>, Vec<T>)> {
+        self.sql.execute_and_read(statements, text, values, read)
     }
 
     /// Records a change that the cache must apply after the commit.

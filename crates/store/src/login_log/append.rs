@@ -1,15 +1,13 @@
 //! Appends entries to their chains, as the last step of a transaction.
 //!
-//! A chain is locked until the transaction ends. However many entries there are, PostgreSQL is asked three times: to lock their chains,
-//! where the chains end, and to write.
-
-use std::sync::LazyLock;
+//! A chain is locked until the transaction ends. However many entries there are, PostgreSQL is asked twice: where the chains end, once
+//! theirs are locked, and to write.
 
 use super::LogEntry;
 use super::chain::{CHAIN_COUNT, ChainKey, chain_of};
 use super::chain_ends::{ChainEnds, ChainPlace};
 use super::entry::EntryTexts;
-use crate::database::{Row, RowList, Sql, SqlValue, Tx, names};
+use crate::database::{Row, Sql, SqlValue, Tx};
 use crate::{Result, StoreError};
 
 /// Locks a chain until the transaction ends. A statement for each chain: one for several would not see a chain that was created while it
@@ -21,56 +19,12 @@ const CREATE: &str = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, prune
 
 const READ_ENDS: &str = "SELECT chain, seq, hash, key_id FROM log_chain WHERE chain >= 0 AND chain < $1";
 
-/// How many rows a statement of PostgreSQL writes: a group of sign-ins has some 20 to 60.
-const LIST_SIZE: usize = 16;
-
 const MOVE_END: &str = "UPDATE log_chain SET seq = $2, hash = $3 WHERE chain = $1";
-
-/// The same for several chains on PostgreSQL.
-static MOVE_ENDS: LazyLock<RowList<3>> = LazyLock::new(|| {
-    RowList::new(LIST_SIZE, [("chain", "bigint"), ("seq", "bigint"), ("hash", "text")], |new| {
-        format!("UPDATE log_chain SET seq = new.seq, hash = new.hash FROM {new} WHERE log_chain.chain = new.chain")
-    })
-});
 
 const INSERT: &str = "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source,
     ip_address, peer_address, user_agent, actor_corp_id, actor_key, reason, detail, chain, seq, hash,
     decided_address, seen_seq, seen_hash, reference)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
-
-/// The same for several rows on PostgreSQL.
-static INSERT_LIST: LazyLock<RowList<22>> = LazyLock::new(|| {
-    RowList::new(LIST_SIZE, COLUMNS, |new| {
-        let columns = names(&COLUMNS);
-        format!("INSERT INTO login_log ({columns}) SELECT {columns} FROM {new} WHERE id IS NOT NULL")
-    })
-});
-
-/// The columns of [`INSERT_LIST`].
-const COLUMNS: [(&str, &str); 22] = [
-    ("id", "text"),
-    ("at", "bigint"),
-    ("event", "text"),
-    ("corp_id", "text"),
-    ("employee_key", "text"),
-    ("role_id", "bigint"),
-    ("login_method", "text"),
-    ("login_source", "text"),
-    ("ip_address", "text"),
-    ("peer_address", "text"),
-    ("user_agent", "text"),
-    ("actor_corp_id", "text"),
-    ("actor_key", "text"),
-    ("reason", "text"),
-    ("detail", "text"),
-    ("chain", "bigint"),
-    ("seq", "bigint"),
-    ("hash", "text"),
-    ("decided_address", "text"),
-    ("seen_seq", "bigint"),
-    ("seen_hash", "text"),
-    ("reference", "text"),
-];
 
 /// The end of a chain as it is stored.
 struct StoredEnd {
@@ -123,34 +77,21 @@ fn append(tx: &Tx<'_>, entries: &[&LogEntry]) -> Result<()> {
     }
     let moved = chains.iter().map(|chain| {
         let (seq, hash) = ends.of(*chain);
-        args![*chain, seq, hash]
+        (MOVE_END, args![*chain, seq, hash].to_vec())
     });
-    let mut statements = each_or_in_lists(tx, MOVE_END, &MOVE_ENDS, moved.collect());
-    let inserted = rows.iter().map(|(entry, texts, place)| values(entry, texts, place));
-    statements.extend(each_or_in_lists(tx, INSERT, &INSERT_LIST, inserted.collect()));
-    tx.execute_all(&statements).map(drop)
+    let inserted = rows.iter().map(|(entry, texts, place)| (INSERT, values(entry, texts, place).to_vec()));
+    tx.execute_all(&moved.chain(inserted).collect::<Vec<_>>()).map(drop)
 }
 
-/// The statements for these rows: on PostgreSQL, one for each list of them.
-fn each_or_in_lists<'v, const WIDTH: usize>(
-    tx: &Tx<'_>,
-    one: &'static str,
-    several: &'static RowList<WIDTH>,
-    rows: Vec<[SqlValue<'v>; WIDTH]>,
-) -> Vec<(&'static str, Vec<SqlValue<'v>>)> {
-    match **tx {
-        Sql::Postgres(_) if rows.len() > 1 => {
-            several.values(rows).into_iter().map(|values| (&*several.text, values)).collect()
-        }
-        Sql::Sqlite(_) | Sql::Postgres(_) => rows.into_iter().map(|values| (one, values.to_vec())).collect(),
-    }
-}
-
-/// Locks chains until the transaction ends, and reads where all of them end.
+/// Locks chains until the transaction ends, in this order, and reads where all of them end. SQLite has one writing transaction.
 fn lock_and_read(tx: &Tx<'_>, chains: &[i64]) -> Result<Vec<StoredEnd>> {
     let is_missing = |ends: &[StoredEnd], chain: i64| ends.iter().all(|end| end.chain != chain);
-    lock(tx, chains)?;
-    let ends = read_ends(tx)?;
+    let locks: Vec<_> = match **tx {
+        Sql::Sqlite(_) => Vec::new(),
+        Sql::Postgres(_) => chains.iter().map(|chain| (LOCK, args![*chain].to_vec())).collect(),
+    };
+    let read = || Ok::<_, StoreError>(tx.execute_and_read(&locks, READ_ENDS, &args![CHAIN_COUNT], stored_end)?.1);
+    let ends = read()?;
     let missing: Vec<_> = chains.iter().copied().filter(|chain| is_missing(&ends, *chain)).collect();
     if missing.is_empty() {
         return Ok(ends);
@@ -159,26 +100,15 @@ fn lock_and_read(tx: &Tx<'_>, chains: &[i64]) -> Result<Vec<StoredEnd>> {
         tx.execute(CREATE, &args![chain])?;
     }
     // Another transaction may have created them, and appended to them.
-    lock(tx, chains)?;
-    let ends = read_ends(tx)?;
+    let ends = read()?;
     if chains.iter().any(|chain| is_missing(&ends, *chain)) {
         return Err(StoreError::damaged("missing end of a log chain"));
     }
     Ok(ends)
 }
 
-/// Locks chains, in this order. SQLite has one writing transaction.
-fn lock(tx: &Tx<'_>, chains: &[i64]) -> Result<()> {
-    let Sql::Postgres(_) = **tx else { return Ok(()) };
-    let locks: Vec<_> = chains.iter().map(|chain| (LOCK, args![*chain].to_vec())).collect();
-    tx.execute_all(&locks).map(drop)
-}
-
-fn read_ends(tx: &Tx<'_>) -> Result<Vec<StoredEnd>> {
-    let read = |row: &Row<'_>| {
-        Ok(StoredEnd { chain: row.int(0)?, seq: row.int(1)?, hash: row.text(2)?, key_id: row.text(3)? })
-    };
-    tx.rows(READ_ENDS, &args![CHAIN_COUNT], read)
+fn stored_end(row: &Row<'_>) -> Result<StoredEnd> {
+    Ok(StoredEnd { chain: row.int(0)?, seq: row.int(1)?, hash: row.text(2)?, key_id: row.text(3)? })
 }
 
 /// The values of a row at its place in a chain.

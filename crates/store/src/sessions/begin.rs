@@ -1,21 +1,21 @@
-//! Beginning sessions, in one transaction.
+//! Beginning a session, in one transaction.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use deskpass_core::{Digest, Session, Timestamp};
+use deskpass_core::{Session, Timestamp};
 
-use super::held_roles;
-use super::network::record_networks;
+use super::held_roles::held_roles;
+use super::network::{LAST_SEEN, record_network};
 use super::new_session::{NewSession, Precondition};
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
-use crate::database::{RowList, Sql, SqlValue, Tx, names};
-use crate::deny_list::{EndReason, deny_each, is_denied_each};
+use crate::database::{Sql, SqlValue, Tx};
+use crate::deny_list::{EndReason, deny, is_denied};
 use crate::directory::is_unconfirmed;
 use crate::locks::{lock_agent, lock_bound_link, lock_default_role, lock_employee, lock_link, lock_proof};
 use crate::oidc::endings::end_with_sessions_of;
-use crate::{LogEntry, Result, StoreError, links};
+use crate::{Result, Store, links};
 
 /// Outcome of beginning a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,53 +37,62 @@ pub enum BeginOutcome {
     DefaultRoleRevoked,
 }
 
-/// A session that is to begin, and its outcome as soon as it is decided.
-type Candidate<'a> = (&'a NewSession, Option<BeginOutcome>);
-
-/// Begins sessions, in this order; returns the outcome of each. Statements of one kind go to PostgreSQL at once: so there are as many round
-/// trips for many sessions as for one, except for those with a precondition, from a new network, or that end others.
-pub(super) fn begin_all(tx: &mut Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<BeginOutcome>> {
-    let mut all = Vec::with_capacity(sessions.len());
-    for new in sessions {
-        all.push((*new, refusal(tx, new)?));
-    }
-    // Before the sessions are written: disabling an employee, or changing their roles, concurrently waits for the row, so it misses no
-    // session, and the roles that are read below stay as they are. A sign-in that is refused below counts as the employee's last one; it is
-    // usually tried again at once, with the current roles.
-    let recorded = record_sign_ins(tx, &undecided(&all))?;
-    let refused = undecided(&all).into_iter().zip(recorded);
-    let refused = refused.map(|(new, recorded)| (!recorded).then(|| why_not_recorded(tx, new)).transpose());
-    let refused = refused.collect::<Result<Vec<_>>>()?;
-    decide(&mut all, refused);
-    let with_default_role = decide_default_roles(tx, &undecided(&all))?;
-    decide(&mut all, with_default_role);
-    let inserted = insert(tx, &undecided(&all))?;
-    decide(&mut all, inserted);
-    let begun = undecided(&all);
-    for new in &begun {
-        use_precondition(tx, new)?;
-    }
-    end_oldest(tx, &begun)?;
-    for new in &begun {
-        tx.record_change(CacheChange::SessionStarted(new.digest, new.session.clone()));
-    }
-    let notified = record_networks(tx, &begun)?;
-    LogEntry::write_all(tx, &begun.iter().map(|new| &new.entry).collect::<Vec<_>>())?;
-    let outcome = |notified| if notified { BeginOutcome::BegunWithNotice } else { BeginOutcome::Begun };
-    decide(&mut all, notified.into_iter().map(|notified| Some(outcome(notified))));
-    // Each session has one: otherwise those after it would get the outcomes of others.
-    let outcomes: Option<Vec<_>> = all.into_iter().map(|(_, outcome)| outcome).collect();
-    outcomes.ok_or_else(|| StoreError::unavailable(&"a session was neither begun nor refused"))
+/// The attempts of one request to begin its session.
+#[derive(Debug, Default)]
+struct Attempts {
+    /// Whether the last one began it. If it is unknown whether that was committed, the next one may find the session.
+    has_begun: AtomicBool,
 }
 
-fn undecided<'a>(all: &[Candidate<'a>]) -> Vec<&'a NewSession> {
-    all.iter().filter(|(_, outcome)| outcome.is_none()).map(|(new, _)| *new).collect()
+impl Attempts {
+    /// The outcome for the request, from that of an attempt.
+    fn outcome(&self, outcome: BeginOutcome, is_repeated: bool) -> BeginOutcome {
+        if outcome == BeginOutcome::AlreadyBegun && is_repeated && self.has_begun.load(Ordering::Relaxed) {
+            return BeginOutcome::Begun;
+        }
+        let begins = matches!(outcome, BeginOutcome::Begun | BeginOutcome::BegunWithNotice);
+        self.has_begun.store(begins, Ordering::Relaxed);
+        outcome
+    }
 }
 
-/// Sets the outcomes of those that are undecided.
-fn decide(all: &mut [Candidate<'_>], outcomes: impl IntoIterator<Item = Option<BeginOutcome>>) {
-    let undecided = all.iter_mut().filter(|(_, outcome)| outcome.is_none());
-    undecided.zip(outcomes).for_each(|((_, outcome), decided)| *outcome = decided);
+impl Store {
+    /// Begins a session and logs it, if the preconditions hold. Repetition with the same digest keeps the session as it is, and
+    /// logs nothing: so a sign-in may be retried when it is unknown whether it was committed.
+    pub async fn begin_session(&self, new_session: NewSession) -> Result<BeginOutcome> {
+        let pending = Arc::new((new_session, Attempts::default()));
+        let work = move |tx: &mut Tx<'_>, is_repeated| {
+            let (new_session, attempts) = &*pending;
+            Ok(attempts.outcome(begin(tx, new_session)?, is_repeated))
+        };
+        self.database.write_repeatably(work).await
+    }
+}
+
+fn begin(tx: &mut Tx<'_>, new: &NewSession) -> Result<BeginOutcome> {
+    if let Some(refused) = refusal(tx, new)? {
+        return Ok(refused);
+    }
+    // Before the session is written: disabling the employee, or changing their roles, concurrently waits for the row, so it does not miss
+    // the session, and the roles that are read below stay as they are. A sign-in that is refused below counts as the employee's last one; it
+    // is usually tried again at once, with the current roles.
+    if !record_sign_in(tx, new)? {
+        return why_not_recorded(tx, new);
+    }
+    // A default role is added only to known roles: if others were assigned meanwhile, it may not apply any more.
+    if new.session.default_role.is_some() && held_roles(tx, new)? != new.held_roles {
+        return without_default_role(tx, new);
+    }
+    let (is_written, network_seen) = insert(tx, new)?;
+    if !is_written {
+        return retry_outcome(tx, new);
+    }
+    use_precondition(tx, new)?;
+    end_oldest(tx, new)?;
+    tx.record_change(CacheChange::SessionStarted(new.digest, new.session.clone()));
+    let is_notified = record_network(tx, new, network_seen)?;
+    new.entry.write(tx)?;
+    Ok(if is_notified { BeginOutcome::BegunWithNotice } else { BeginOutcome::Begun })
 }
 
 /// The outcome of a session whose precondition does not hold; locks what the precondition depends on until the transaction ends.
@@ -120,13 +129,6 @@ fn refusal(tx: &Tx<'_>, new: &NewSession) -> Result<Option<BeginOutcome>> {
     Ok(None)
 }
 
-/// The outcomes of sessions whose default role may not apply any more, because the roles of their employees have changed.
-fn decide_default_roles(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<Option<BeginOutcome>>> {
-    let changed = held_roles::have_changed(tx, sessions)?;
-    let each = sessions.iter().zip(changed);
-    each.map(|(new, changed)| changed.then(|| without_default_role(tx, new)).transpose()).collect()
-}
-
 /// The outcome of a session that may not begin with its default role: it may have begun before that changed.
 fn without_default_role(tx: &Tx<'_>, new: &NewSession) -> Result<BeginOutcome> {
     Ok(if has_begun(tx, new)? { BeginOutcome::AlreadyBegun } else { BeginOutcome::DefaultRoleRevoked })
@@ -143,20 +145,16 @@ const RECORD_SIGN_IN_OF_WATCHED: &str = "UPDATE employee SET last_login_at = $3,
     WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL AND watched = 1
     AND COALESCE(holder_since_at, 0) <= $5";
 
-/// Records the sign-ins with the employees, about whom the platform is asked from now on; `false` for one who is missing or disabled, or
+/// Records the sign-in with the employee, about whom the platform is asked from now on; `false` for one who is missing or disabled, or
 /// left, or is another person by now.
-fn record_sign_ins(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<bool>> {
-    let Sql::Sqlite(_) = **tx else { return record_each(tx, RECORD_SIGN_IN, sessions) };
-    let mut recorded = record_each(tx, RECORD_SIGN_IN_OF_WATCHED, sessions)?;
-    for (new, recorded) in sessions.iter().zip(&mut recorded).filter(|(_, recorded)| !**recorded) {
-        *recorded = tx.execute(RECORD_SIGN_IN, &sign_in_values(new))? == 1;
+fn record_sign_in(tx: &Tx<'_>, new: &NewSession) -> Result<bool> {
+    let values = sign_in_values(new);
+    if let Sql::Sqlite(_) = **tx
+        && tx.execute(RECORD_SIGN_IN_OF_WATCHED, &values)? == 1
+    {
+        return Ok(true);
     }
-    Ok(recorded)
-}
-
-fn record_each(tx: &Tx<'_>, text: &str, sessions: &[&NewSession]) -> Result<Vec<bool>> {
-    let statements: Vec<_> = sessions.iter().map(|new| (text, sign_in_values(new).to_vec())).collect();
-    Ok(tx.execute_all(&statements)?.into_iter().map(|changed| changed == 1).collect())
+    Ok(tx.execute(RECORD_SIGN_IN, &values)? == 1)
 }
 
 fn sign_in_values(NewSession { session, entry, asked_at, .. }: &NewSession) -> [SqlValue<'_>; 5] {
@@ -184,69 +182,20 @@ const INSERT_UNLESS_DENIED: &str = "INSERT INTO session (digest, corp_id, employ
     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $7
     WHERE NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) ON CONFLICT (digest) DO NOTHING";
 
-/// The same for several sessions; returns the digests of those that were written. The tokens are looked for on the deny list one by one: a
-/// join could read all of it.
-pub(super) static INSERT_LIST: LazyLock<RowList<12>> = LazyLock::new(|| {
-    RowList::new(LIST_SIZE, COLUMNS, |new| {
-        let columns = names(&COLUMNS);
-        format!(
-            "INSERT INTO session ({columns}, seen_at) SELECT {columns}, created_at FROM {new} WHERE digest IS NOT NULL
-             AND (SELECT 1 FROM denied_token AS denied WHERE denied.digest = new.digest) IS NULL
-             ON CONFLICT (digest) DO NOTHING RETURNING digest"
-        )
-    })
-});
-
-/// How many sessions a statement writes: a group has some 20 to 60.
-const LIST_SIZE: usize = 16;
-
-/// The columns of [`row_values`].
-const COLUMNS: [(&str, &str); 12] = [
-    ("digest", "text"),
-    ("corp_id", "text"),
-    ("employee_key", "text"),
-    ("role_id", "bigint"),
-    ("login_method", "text"),
-    ("login_source", "text"),
-    ("created_at", "bigint"),
-    ("expires_at", "bigint"),
-    ("proven", "bigint"),
-    ("lent_role_id", "bigint"),
-    ("ip_address", "text"),
-    ("user_agent", "text"),
-];
-
-/// Writes sessions; returns the outcome of those whose token has begun a session already, or was ended.
-fn insert(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<Option<BeginOutcome>>> {
-    let inserted = match **tx {
-        Sql::Sqlite(_) => insert_unless_denied(tx, sessions)?,
-        Sql::Postgres(_) if sessions.len() > 1 => insert_lists(tx, sessions)?,
-        Sql::Postgres(_) => insert_each(tx, INSERT_UNLESS_DENIED, sessions)?,
+/// Writes a session, unless the token has begun one already, or was ended; returns whether it did, and when the employee last signed in from
+/// this network, if at all.
+fn insert(tx: &Tx<'_>, new: &NewSession) -> Result<(bool, Option<Timestamp>)> {
+    let text = match **tx {
+        // No other transaction can end the token meanwhile.
+        Sql::Sqlite(_) if is_denied(tx, new.digest)? => return Ok((false, None)),
+        Sql::Sqlite(_) => INSERT,
+        Sql::Postgres(_) => INSERT_UNLESS_DENIED,
     };
-    let each = sessions.iter().zip(inserted);
-    each.map(|(new, inserted)| if inserted { Ok(None) } else { retry_outcome(tx, new).map(Some) }).collect()
-}
-
-/// Looks for the tokens on the deny list first: on SQLite, no other transaction can end one meanwhile.
-fn insert_unless_denied(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<bool>> {
-    let digests: Vec<_> = sessions.iter().map(|new| new.digest).collect();
-    let denied = is_denied_each(tx, &digests)?;
-    let permitted = sessions.iter().zip(&denied).filter(|(_, denied)| !**denied).map(|(new, _)| *new);
-    let mut inserted = insert_each(tx, INSERT, &permitted.collect::<Vec<_>>())?.into_iter();
-    Ok(denied.into_iter().map(|denied| !denied && inserted.next().unwrap_or_default()).collect())
-}
-
-fn insert_lists(tx: &Tx<'_>, sessions: &[&NewSession]) -> Result<Vec<bool>> {
-    let rows = sessions.iter().map(|new| row_values(new)).collect();
-    let inserted = tx.rows_for_each(&INSERT_LIST.text, &INSERT_LIST.values(rows), |row| row.digest(0))?;
-    let mut inserted: HashSet<Digest> = inserted.into_iter().flatten().collect();
-    // Of two with one digest, PostgreSQL writes the first.
-    Ok(sessions.iter().map(|new| inserted.remove(&new.digest)).collect())
-}
-
-fn insert_each(tx: &Tx<'_>, text: &str, sessions: &[&NewSession]) -> Result<Vec<bool>> {
-    let statements: Vec<_> = sessions.iter().map(|new| (text, row_values(new).to_vec())).collect();
-    Ok(tx.execute_all(&statements)?.into_iter().map(|inserted| inserted == 1).collect())
+    let employee = &new.session.employee;
+    let network = args![employee.corp(), employee.id(), &*new.network.name];
+    let insert = [(text, row_values(new).to_vec())];
+    let (inserted, seen) = tx.execute_and_read(&insert, LAST_SEEN, &network, |row| row.timestamp(0))?;
+    Ok((inserted == [1], seen.first().copied()))
 }
 
 /// The values of the row of a session.
@@ -291,19 +240,44 @@ fn use_precondition(tx: &Tx<'_>, new: &NewSession) -> Result<()> {
     }
 }
 
-/// Ends the oldest sessions of employees, so that `at_most` of each remain, including the new one.
-fn end_oldest(tx: &mut Tx<'_>, begun: &[&NewSession]) -> Result<()> {
+/// Ends the oldest sessions of the employee, so that `at_most` remain, including the new one.
+fn end_oldest(tx: &mut Tx<'_>, new: &NewSession) -> Result<()> {
+    let Some(at_most) = new.at_most else { return Ok(()) };
     let text =
         "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE corp_id = $1 AND employee_key = $2
         AND digest <> $3 ORDER BY created_at DESC, digest LIMIT 1000 OFFSET $4) RETURNING digest";
-    let limited: Vec<_> = begun.iter().filter(|new| new.at_most.is_some()).collect();
-    let values = limited.iter().map(|NewSession { digest, session, at_most, .. }| {
-        let others = i64::try_from(at_most.unwrap_or_default().saturating_sub(1)).unwrap_or(i64::MAX);
-        args![session.employee.corp(), session.employee.id(), *digest, others]
-    });
-    let ended = tx.rows_for_each(text, &values.collect::<Vec<_>>(), |row| row.digest(0))?;
-    let ended: Vec<_> = limited.iter().zip(ended).filter(|(_, ended)| !ended.is_empty()).collect();
-    let denied = ended.iter().flat_map(|(new, ended)| ended.iter().map(move |digest| (*digest, new.deny_until)));
-    deny_each(tx, &denied.collect::<Vec<_>>(), EndReason::Kicked)?;
-    ended.iter().try_for_each(|(new, _)| end_with_sessions_of(tx, &new.session.employee, new.session.created_at))
+    let employee = &new.session.employee;
+    let others = i64::try_from(at_most.saturating_sub(1)).unwrap_or(i64::MAX);
+    let ended = tx.rows(text, &args![employee.corp(), employee.id(), new.digest, others], |row| row.digest(0))?;
+    if ended.is_empty() {
+        return Ok(());
+    }
+    for digest in ended {
+        deny(tx, digest, EndReason::Kicked, new.deny_until)?;
+    }
+    end_with_sessions_of(tx, employee, new.session.created_at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BeginOutcome::{AlreadyBegun, Begun};
+    use super::*;
+
+    #[test]
+    fn a_session_that_an_attempt_finds_counts_as_begun_if_the_attempt_before_may_have_begun_it() {
+        // The outcome of each attempt, whether the one before may have been committed, and the outcome for the request.
+        let sequences: [&[(BeginOutcome, bool, BeginOutcome)]; 4] = [
+            &[(Begun, false, Begun), (AlreadyBegun, true, Begun), (AlreadyBegun, true, Begun)],
+            &[(AlreadyBegun, false, AlreadyBegun), (AlreadyBegun, true, AlreadyBegun)],
+            // The first was rolled back together with the session that it found.
+            &[(AlreadyBegun, false, AlreadyBegun), (Begun, false, Begun), (AlreadyBegun, true, Begun)],
+            &[(Begun, false, Begun), (AlreadyBegun, false, AlreadyBegun)],
+        ];
+        for sequence in sequences {
+            let attempts = Attempts::default();
+            for (outcome, is_repeated, expected) in sequence {
+                assert_eq!(attempts.outcome(*outcome, *is_repeated), *expected, "{sequence:?}");
+            }
+        }
+    }
 }

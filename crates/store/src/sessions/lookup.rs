@@ -1,16 +1,14 @@
 //! Looking up, switching and ending the session of a request.
 
-use std::iter::repeat;
 use std::sync::{Arc, LazyLock};
 
 use deskpass_core::{
     Digest, EmployeeKey, LoginMethod, LoginSource, Person, PlatformVouching, Role, Session, Timestamp,
 };
 
-use crate::batches::{Batch, BatchLimits, Batches};
 use crate::cache::{CacheChange, CacheLookup, Gap};
-use crate::database::{Row, Sql, SqlValue};
-use crate::deny_list::{EndReason, denied_each, deny};
+use crate::database::{Row, Sql};
+use crate::deny_list::{EndReason, denied, deny};
 use crate::directory::{NEXT_COLUMN, PERSON_COLUMNS, ROLES_OF_PERSON, add_roles, listed};
 use crate::locks::lock_role;
 use crate::oidc::endings::end_with_session;
@@ -61,12 +59,7 @@ impl Store {
     }
 
     async fn find_session_and_person(&self, digest: Digest) -> Result<FoundSession> {
-        let database = Arc::clone(&self.database);
-        let read = move |batch: Arc<Batch<Digest, FoundSession>>| {
-            let database = Arc::clone(&database);
-            async move { database.read(move |sql| find_each(sql, &batch.requests())).await }
-        };
-        self.session_reads.run(digest, self.database.read_timeout(), read).await
+        self.database.read(move |sql| find(sql, digest)).await
     }
 
     /// Reads a session that is not in the cache, and its person; `None` when the session changed during the read. The
@@ -124,125 +117,32 @@ impl Store {
 
 /// Finds a session and its person, one row for each role of the person: in one statement, which costs one round trip,
 /// and sees both as they are at one moment.
-pub(super) static FIND: LazyLock<String> = LazyLock::new(|| find("$1"));
-
-/// The same for lists of digests, of which some may be NULL. PostgreSQL starts a transaction and sets the plan up once, instead of for
-/// each digest: that is more than half of the cost. `OFFSET 0` keeps the plan of a single digest: a join with all of the list could
-/// read whole tables. Where few sessions are looked up, the short list has fewer places without a digest. With lists of 32 and two uses at
-/// once, 64 clients had 15 % more sessions looked up per second than with lists of 8 and four uses (measured on two cores).
-pub(super) static FIND_LISTS: LazyLock<[FindList; 2]> = LazyLock::new(|| [8, 32].map(FindList::new));
-
-/// The statement for a list of digests of this size.
-pub(super) struct FindList {
-    pub(super) size: usize,
-    pub(super) text: String,
-}
-
-impl FindList {
-    fn new(size: usize) -> Self {
-        let list: Vec<_> = (0..size).map(|place| format!("({place}, ${}::text)", place + 1)).collect();
-        let (list, find) = (list.join(", "), find("list.digest"));
-        let text = format!(
-            "SELECT found.*, list.place FROM (VALUES {list}) AS list (place, digest)
-             CROSS JOIN LATERAL ({find} OFFSET 0) AS found"
-        );
-        Self { size, text }
-    }
-
-    /// The statement to use for this many digests.
-    fn for_count(count: usize) -> &'static Self {
-        let [short, long] = &*FIND_LISTS;
-        if count <= short.size { short } else { long }
-    }
-}
-
-/// The column with the place in the list.
-const PLACE_COLUMN: usize = NEXT_COLUMN + 7;
-
-fn find(digest: &str) -> String {
+pub(super) static FIND: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {PERSON_COLUMNS}, s.role_id, s.login_method, s.login_source, s.created_at, s.expires_at, s.proven,
          s.lent_role_id FROM session s JOIN employee e ON e.corp_id = s.corp_id AND e.employee_key = s.employee_key
-         {ROLES_OF_PERSON} WHERE s.digest = {digest}
-         AND NOT EXISTS (SELECT 1 FROM denied_token t WHERE t.digest = {digest})"
+         {ROLES_OF_PERSON} WHERE s.digest = $1
+         AND NOT EXISTS (SELECT 1 FROM denied_token t WHERE t.digest = $1)"
     )
-}
+});
 
 /// A session and its person, or else the result of looking it up.
 type FoundSession = Result<(Session, Person), SessionLookup>;
 
-/// A row of a session: the session, and its person with one of the roles.
-type FoundRow = Result<(Session, Person)>;
-
-/// Sessions that are being read from the database.
-pub(crate) type SessionReads = Batches<Digest, FoundSession>;
-
-/// On PostgreSQL. While one use waits for the server, the results of another are passed on; more of them at once would have shorter lists
-/// each.
-pub(crate) const POSTGRES_SESSION_READS: BatchLimits =
-    BatchLimits { runners: 2, spare_runners: 2, size: 64, shares: 2 };
-
-/// On SQLite, a use is work of a thread here. Two of them, with larger batches, cost an eighth less processor time than four (measured on
-/// two cores), and two connections are left for other reads.
-pub(crate) const SQLITE_SESSION_READS: BatchLimits = BatchLimits { runners: 2, spare_runners: 0, size: 32, shares: 2 };
-
-/// Finds the session of each digest, and its person, in two round trips at most: a request with a token that exists
-/// must not wait while each of the unknown tokens beside it is looked for. A record that cannot be read concerns one
-/// digest alone.
-fn find_each(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<Result<FoundSession>>> {
-    let rows = match sql {
-        Sql::Postgres(_) if digests.len() > 1 => rows_by_lists(sql, digests)?,
-        Sql::Sqlite(_) | Sql::Postgres(_) => {
-            let values: Vec<_> = digests.iter().map(|digest| args![*digest]).collect();
-            sql.rows_for_each(&FIND, &values, |row| Ok(session_and_person(row)))?
-        }
-    };
-    let found: Vec<_> = rows.into_iter().map(|rows| merged(rows).transpose()).collect();
-    let others = digests.iter().zip(&found).filter(|(_, found)| found.is_none());
-    let others: Vec<_> = others.map(|(digest, _)| *digest).collect();
-    let mut reasons = denied_each(sql, &others)?.into_iter();
-    let each = found.into_iter().map(|found| match found {
-        Some(found) => found.map(Ok),
-        None => reasons.next().transpose().map(|why| Err(without_session(why.flatten()))),
-    });
-    Ok(each.collect())
-}
-
-/// The rows of each digest, read for a list of digests at a time.
-fn rows_by_lists(sql: &Sql<'_>, digests: &[Digest]) -> Result<Vec<Vec<FoundRow>>> {
-    let FindList { size, text } = FindList::for_count(digests.len());
-    let lists = digests.chunks(*size).map(|some| {
-        let values = some.iter().map(|digest| SqlValue::from(*digest));
-        values.chain(repeat(SqlValue::Null)).take(*size).collect::<Vec<_>>()
-    });
-    let read = |row: &Row<'_>| Ok((row.int(PLACE_COLUMN)?, session_and_person(row)));
-    let found = sql.rows_for_each(text, &lists.collect::<Vec<_>>(), read)?;
-    let mut each: Vec<_> = digests.iter().map(|_| Vec::new()).collect();
-    for (each, found) in each.chunks_mut(*size).zip(found) {
-        for (place, row) in found {
-            let rows = usize::try_from(place).ok().and_then(|place| each.get_mut(place));
-            rows.ok_or_else(|| StoreError::damaged("a row of an unknown place"))?.push(row);
-        }
-    }
-    Ok(each)
-}
-
-/// The result of looking up a digest that has no session.
-fn without_session(why: Option<EndReason>) -> SessionLookup {
-    why.map_or(SessionLookup::NotFound, SessionLookup::Denied)
-}
-
-/// The session and the person of several rows, one for each role.
-fn merged(rows: Vec<FoundRow>) -> Result<Option<(Session, Person)>> {
-    let merge = |found: FoundRow, row: FoundRow| {
-        let ((session, mut person), (_, row)) = (found?, row?);
+/// Finds the session of a digest, and its person.
+fn find(sql: &Sql<'_>, digest: Digest) -> Result<FoundSession> {
+    let rows = sql.rows(&FIND, &args![digest], session_and_person)?;
+    let found = rows.into_iter().reduce(|(session, mut person), (_, row)| {
         add_roles(&mut person, row);
-        Ok::<_, StoreError>((session, person))
-    };
-    rows.into_iter().reduce(merge).transpose()
+        (session, person)
+    });
+    match found {
+        Some(found) => Ok(Ok(found)),
+        None => Ok(Err(denied(sql, digest)?.map_or(SessionLookup::NotFound, SessionLookup::Denied))),
+    }
 }
 
-fn session_and_person(row: &Row<'_>) -> FoundRow {
+fn session_and_person(row: &Row<'_>) -> Result<(Session, Person)> {
     let person = listed(row)?.person;
     Ok((session_from(row, person.key.clone(), NEXT_COLUMN)?, person))
 }

@@ -1,12 +1,11 @@
 //! The networks that employees sign in from. An employee is notified of a sign-in from a new network.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use deskpass_core::{EmployeeKey, Timestamp};
 
 use super::new_session::NewSession;
-use crate::database::{RowList, Sql, Tx, at_place};
+use crate::database::Tx;
 use crate::{AuditEvent, Notice, Result};
 
 /// Precision of the time when a network was last seen, so that not every sign-in writes it.
@@ -14,64 +13,25 @@ const SEEN_AT_PRECISION: Duration = Duration::from_hours(24);
 /// How long a network stays known after the last sign-in from it.
 pub(crate) const NETWORK_RETENTION: Duration = Duration::from_hours(24 * 180);
 
-/// Records the networks of new sessions, before their audit events are written; `true` for those of which a notice was queued.
-pub(super) fn record_networks(tx: &Tx<'_>, begun: &[&NewSession]) -> Result<Vec<bool>> {
-    let seen = match **tx {
-        Sql::Postgres(_) if begun.len() > 1 => seen_in_lists(tx, begun)?,
-        Sql::Sqlite(_) | Sql::Postgres(_) => seen_each(tx, begun)?,
-    };
-    let (mut notices, mut statements) = (Vec::with_capacity(begun.len()), Vec::new());
-    for (new, seen) in begun.iter().zip(seen) {
-        let now = new.session.created_at;
-        if seen.is_some_and(|seen| now < seen + SEEN_AT_PRECISION) {
-            notices.push(None);
-            continue;
-        }
-        notices.push(notice(tx, new, seen)?);
-        let employee = &new.session.employee;
-        statements.push((RECORD_NETWORK, args![employee.corp(), employee.id(), &*new.network.name, now].to_vec()));
+/// Records the network of a new session, from which its employee last signed in at this time, before its audit event is written; `true` if a
+/// notice was queued.
+pub(super) fn record_network(tx: &Tx<'_>, new: &NewSession, seen: Option<Timestamp>) -> Result<bool> {
+    let employee = &new.session.employee;
+    let now = new.session.created_at;
+    if seen.is_some_and(|seen| now < seen + SEEN_AT_PRECISION) {
+        return Ok(false);
     }
-    tx.execute_all(&statements)?;
-    notices.iter().flatten().try_for_each(|notice| notice.write(tx))?;
-    Ok(notices.iter().map(Option::is_some).collect())
-}
-
-/// When each employee last signed in from the network of the new session, if at all.
-fn seen_each(tx: &Tx<'_>, begun: &[&NewSession]) -> Result<Vec<Option<Timestamp>>> {
-    let text = "SELECT seen_at FROM employee_network WHERE corp_id = $1 AND employee_key = $2 AND network = $3";
-    let keys = begun.iter().map(|NewSession { session, network, .. }| {
-        args![session.employee.corp(), session.employee.id(), &*network.name]
-    });
-    let seen = tx.rows_for_each(text, &keys.collect::<Vec<_>>(), |row| row.timestamp(0))?;
-    Ok(seen.into_iter().map(|seen| seen.first().copied()).collect())
-}
-
-/// The same for several employees at once, with their places in the list. It is a join, because PostgreSQL reads the whole table as long as it
-/// takes the table for empty: for the list then, and not for each employee. In a full table it uses the index.
-pub(super) static SEEN_LIST: LazyLock<RowList<4>> = LazyLock::new(|| {
-    let columns = [("place", "bigint"), ("corp_id", "text"), ("employee_key", "text"), ("network", "text")];
-    RowList::new(LIST_SIZE, columns, |new| {
-        format!(
-            "SELECT new.place, known.seen_at FROM {new} JOIN employee_network AS known USING (corp_id, employee_key, network)"
-        )
-    })
-});
-
-/// How many networks a statement looks for: a group has some 20 to 60.
-const LIST_SIZE: usize = 16;
-
-fn seen_in_lists(tx: &Tx<'_>, begun: &[&NewSession]) -> Result<Vec<Option<Timestamp>>> {
-    let keys = (0_i64..).zip(begun).map(|(place, NewSession { session, network, .. })| {
-        args![place, session.employee.corp(), session.employee.id(), &*network.name]
-    });
-    let lists = SEEN_LIST.values(keys.collect());
-    let found = tx.rows_for_each(&SEEN_LIST.text, &lists, |row| Ok((row.int(0)?, row.timestamp(1)?)))?;
-    let mut seen = vec![None; begun.len()];
-    for (place, at) in found.into_iter().flatten() {
-        *at_place(&mut seen, place)? = Some(at);
+    let notice = notice(tx, new, seen)?;
+    tx.execute(RECORD_NETWORK, &args![employee.corp(), employee.id(), &*new.network.name, now])?;
+    if let Some(notice) = notice {
+        notice.write(tx)?;
     }
-    Ok(seen)
+    Ok(notice.is_some())
 }
+
+/// When an employee last signed in from a network.
+pub(super) const LAST_SEEN: &str =
+    "SELECT seen_at FROM employee_network WHERE corp_id = $1 AND employee_key = $2 AND network = $3";
 
 const RECORD_NETWORK: &str = "INSERT INTO employee_network (corp_id, employee_key, network, seen_at)
     VALUES ($1, $2, $3, $4) ON CONFLICT (corp_id, employee_key, network) DO UPDATE SET seen_at = excluded.seen_at";

@@ -29,13 +29,6 @@ pub struct NewSession {
     pub entry: LogEntry,
 }
 
-impl NewSession {
-    /// Whether the session can begin in one transaction with others: it locks no rows but its employee's.
-    pub(super) fn can_share_transaction(&self) -> bool {
-        matches!(self.precondition, Precondition::None) && !self.default_role_from_record
-    }
-}
-
 /// The condition for beginning a session, besides the enabled employee.
 #[derive(Clone, Debug)]
 pub enum Precondition {

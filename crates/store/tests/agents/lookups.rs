@@ -1,4 +1,4 @@
-//! Sessions that are looked up at the same time share statements; each request gets its own result.
+//! Sessions that are looked up at the same time: each request gets its own result.
 
 use deskpass_core::LoginMethod;
 use deskpass_store::{EndReason, SessionLookup};
@@ -6,8 +6,7 @@ use futures_util::future::join_all;
 
 use crate::agents::fixture::{DAY, Fixture, at, digest, entry, on_every_store};
 
-/// The numbers of requests at once: fewer than the short list of a statement has places, fewer than the long one has, and more. Sessions of
-/// the numbers before are in the cache by then.
+/// The numbers of requests at once. Sessions of the numbers before are in the cache by then.
 const CROWDS: [usize; 3] = [7, 30, 150];
 
 /// Differs between tokens, of which the first of three has a session, the second was signed out, and the third is unknown.

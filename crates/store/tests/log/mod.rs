@@ -10,7 +10,7 @@ mod pages;
 mod properties;
 mod pruning;
 mod receipts;
-mod sign_in_groups;
+mod sign_ins;
 mod tampering;
 mod upgrade;
 mod verify_snapshots;

@@ -85,19 +85,11 @@ static OTHERS: [Row; 16] = [
 
 static STATISTICS: [Row; 1] = [("statistics", &["primary key of sign_in_count"])];
 
-static KEYS_OF_SESSIONS: [&str; 4] =
-    ["primary key of session", "primary key of denied_token", "primary key of employee", "primary key of user_role"];
-
-/// Only nodes that share a database have a journal, and read and write a list of sessions at a time.
-static SHARED: [Row; 8] = [
+/// Only nodes that share a database have a journal.
+static SHARED: [Row; 3] = [
     ("journal, read", &["journal_by_transaction"]),
     ("journal, sweep", &["journal_by_time"]),
     ("journal, foreign rows", &["journal_by_transaction"]),
-    ("few sessions with their people", &KEYS_OF_SESSIONS),
-    ("many sessions with their people", &KEYS_OF_SESSIONS),
-    ("sessions of a group", &["primary key of denied_token"]),
-    ("roles of a group", &["primary key of user_role"]),
-    ("networks of a group", &["primary key of employee_network"]),
 ];
 
 fn is_embedded(fixture: &Fixture) -> bool {

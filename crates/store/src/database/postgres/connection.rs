@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use futures_util::future::try_join_all;
+use futures_util::future::{try_join, try_join_all};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
@@ -256,6 +256,29 @@ impl PostgresConnection {
         Ok(changed.into_iter().map(count).collect())
     }
 
+    /// Runs statements in their order, and then a query: one round trip in all.
+    pub(crate) fn execute_and_read<T>(
+        &self,
+        statements: &[(&str, Vec<SqlValue<'_>>)],
+        text: &str,
+        values: &[SqlValue<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<(Vec<usize>, Vec<T>)> {
+        let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        let (changed, rows) = self.wait(async {
+            let mut prepared = Vec::with_capacity(statements.len());
+            for (text, _) in statements {
+                prepared.push(self.statement(text).await?);
+            }
+            let query = self.statement(text).await?;
+            let with_values = prepared.iter().zip(statements);
+            let changes = with_values.map(|(statement, (_, values))| self.client.execute_raw(statement, values));
+            try_join(try_join_all(changes), self.client.query(&query, &values)).await
+        })?;
+        let rows = rows.iter().map(|row| read(&Row::Postgres(row))).collect::<Result<_>>()?;
+        Ok((changed.into_iter().map(count).collect(), rows))
+    }
+
     pub(crate) fn batch(&self, text: &str) -> Result<()> {
         if text.starts_with("BEGIN") {
             self.in_transaction.set(true);
@@ -289,34 +312,6 @@ impl PostgresConnection {
         read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         all_rows(|reader| self.each(text, values, reader), read)
-    }
-
-    /// Runs a query for each of several lists of values. All of them are sent before the first result is read: one round trip in all.
-    pub(crate) fn rows_for_each<'v, T>(
-        &self,
-        text: &str,
-        values: &[impl AsRef<[SqlValue<'v>]>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T>,
-    ) -> Result<Vec<Vec<T>>> {
-        let results = self.query_each(text, &values.iter().map(AsRef::as_ref).collect::<Vec<_>>())?;
-        let rows =
-            results.iter().map(|rows| rows.iter().map(|row| read(&Row::Postgres(row))).collect::<Result<Vec<_>>>());
-        rows.collect()
-    }
-
-    /// Without type parameters, so that the program contains it once.
-    fn query_each(&self, text: &str, values: &[&[SqlValue<'_>]]) -> Result<Vec<Vec<tokio_postgres::Row>>> {
-        if values.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.wait(async {
-            let statement = &self.statement(text).await?;
-            let queries = values.iter().map(|values| async move {
-                let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-                self.client.query(statement, &values).await
-            });
-            try_join_all(queries).await
-        })
     }
 
     pub(crate) fn append(&self, table: &str, columns: &[Column], rows: &[Vec<SqlValue<'_>>]) -> Result<u64> {

@@ -22,20 +22,8 @@ const MAX_ATTEMPTS: usize = 4;
 pub(super) enum WorkError {
     /// The transaction was rolled back.
     RolledBack(StoreError),
-    /// It was rolled back, and is not tried again.
-    GivenUp(StoreError),
     /// The commit may have succeeded.
     CommitUnknown(StoreError),
-}
-
-impl WorkError {
-    /// The error of a group, on a connection in this state: after a conflict its members try again, each by itself.
-    pub(super) fn of_group(self, health: ConnectionHealth) -> Self {
-        match self {
-            Self::RolledBack(error) if health == ConnectionHealth::Conflict => Self::GivenUp(error),
-            other => other,
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -99,16 +87,7 @@ impl Pool {
         wanted_for: AccessMode,
         work: impl Fn(&PostgresConnection) -> Result<(), WorkError> + Send + 'static,
     ) -> Result<()> {
-        self.run_since(wanted_for, Instant::now(), work).await
-    }
-
-    /// Does the same for work that has waited since then: that counts towards its timeout.
-    pub(super) async fn run_since(
-        self: &Arc<Self>,
-        wanted_for: AccessMode,
-        since: Instant,
-        work: impl Fn(&PostgresConnection) -> Result<(), WorkError> + Send + 'static,
-    ) -> Result<()> {
+        let since = Instant::now();
         let deadline = since + self.timeout;
         let busy = |_| StoreError::new(StoreErrorKind::Overloaded, "every connection to the database is busy");
         let waiting = WaitingUse::new(&self.waiting);
@@ -167,7 +146,7 @@ impl Pool {
             match outcome {
                 Ok(()) => return Ok(()),
                 Err(WorkError::RolledBack(_)) if retryable && tries < MAX_ATTEMPTS && Instant::now() < deadline => {}
-                Err(WorkError::RolledBack(error) | WorkError::GivenUp(error)) => return Err(error),
+                Err(WorkError::RolledBack(error)) => return Err(error),
                 Err(WorkError::CommitUnknown(error)) => return Err(error.with_unknown_outcome()),
             }
         }

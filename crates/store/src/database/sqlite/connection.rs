@@ -175,29 +175,6 @@ impl SqliteConnection {
         self.prepare(text)?.each(values, reader)
     }
 
-    /// Runs a query for each of several lists of values. It is prepared once.
-    pub(crate) fn rows_for_each<'v, T>(
-        &self,
-        text: &str,
-        values: &[impl AsRef<[SqlValue<'v>]>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T>,
-    ) -> Result<Vec<Vec<T>>> {
-        let mut all = Vec::with_capacity(values.len());
-        if values.is_empty() {
-            return Ok(all);
-        }
-        let mut statement = self.prepare(text)?;
-        for values in values {
-            let mut rows = Vec::new();
-            statement.each(values.as_ref(), &mut |row: &Row<'_>| -> Result<bool> {
-                rows.push(read(row)?);
-                Ok(true)
-            })?;
-            all.push(rows);
-        }
-        Ok(all)
-    }
-
     pub(crate) fn rows<T>(
         &self,
         text: &str,
@@ -321,9 +298,8 @@ mod tests {
             (insert, args![3, "c"].to_vec()),
         ];
         assert_eq!(connection.execute_all(&statements).unwrap(), [1, 1, 0, 1, 1]);
-        let sizes = "SELECT size FROM item WHERE name = $1 OR size = $2 ORDER BY name";
-        let found = connection.rows_for_each(sizes, &[args!["a", 3], args!["x", 0], args!["b", 0]], |row| row.int(0));
-        assert_eq!(found.unwrap(), [vec![1, 3], vec![], vec![8]]);
+        let found = connection.rows("SELECT size FROM item ORDER BY name", &[], |row| row.int(0));
+        assert_eq!(found.unwrap(), [1, 8, 3]);
         let missing = connection.execute_all(&[(insert, args![4].to_vec())]).unwrap_err();
         assert!(missing.to_string().contains("a parameter without a value"), "{missing}");
     }

@@ -36,11 +36,6 @@ impl Readers {
         Self { path, timeout: READ_TIMEOUT, idle: Arc::default(), permits }
     }
 
-    /// How long a read may take, with the wait for a connection.
-    pub(crate) const fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
     /// Opens a connection without a deadline.
     pub(crate) fn connect(&self) -> Result<SqliteConnection> {
         SqliteConnection::open_reader(&self.path)

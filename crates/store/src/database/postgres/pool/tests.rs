@@ -1,14 +1,10 @@
 //! The pool, on a server that answers what a test has it answer.
 
-use tokio::sync::Notify;
-
+use super::super::PostgresSettings;
 use super::super::fake_server::FakeServer;
 use super::super::primary_proof::unproven;
-use super::super::{PostgresSettings, transact};
 use super::*;
-use crate::cache::{Cache, Freshness};
-use crate::database::erased::WriteWork;
-use crate::database::{Sql, Tx, in_snapshot};
+use crate::database::{Sql, in_snapshot};
 
 /// Long, so that only an answer that never comes fails a test on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -45,20 +41,6 @@ async fn a_commit_that_times_out_is_not_cancelled() {
     };
     tokio::task::spawn_blocking(use_connections).await.unwrap();
     assert_eq!(server.next_cancelled().await, 2, "the first request to cancel is for the other connection");
-}
-
-#[tokio::test]
-async fn a_transaction_is_rolled_back_if_only_a_part_of_its_beginning_succeeded() {
-    const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = 1";
-    let mut server = FakeServer::start_with(&[], &["SET LOCAL"]).await;
-    let pool = Arc::new(Pool::new(address_of(&server), 2, TIMEOUT));
-    let (cache, changed) = (Cache::new(10, Freshness::permanent()), Notify::new());
-    let work: WriteWork = Box::new(|_: &mut Tx<'_>| Ok(()));
-    let run = move |connection: &PostgresConnection| transact(connection, BEGIN, &work, &cache, &changed);
-    let error = pool.run(AccessMode::Write, run).await.unwrap_err();
-    assert!(!error.is_outcome_unknown(), "{error}");
-    assert_eq!(server.next_statement().await, BEGIN);
-    assert_eq!(server.try_next_statement().as_deref(), Some("ROLLBACK"), "the connection is used again");
 }
 
 #[tokio::test]
