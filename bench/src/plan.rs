@@ -211,8 +211,6 @@ pub(crate) const LARGE_VERIFY_RATIO: f64 = 0.95;
 pub(crate) const MISS_RATIO: f64 = 0.8;
 /// The target throughput of sessions that are in memory where most are not, relative to a bare handler.
 pub(crate) const CACHE_HIT_RATIO: f64 = 0.9;
-/// The target share of requests for sessions that are not in memory. A cache that knew the future would miss one in seven.
-pub(crate) const MISS_SHARE: f64 = 0.2;
 
 impl Plan {
     pub(crate) fn full() -> Self {

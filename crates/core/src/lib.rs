@@ -5,13 +5,11 @@
 
 mod allow;
 mod clock;
-mod concatenated;
 mod department;
 mod employee;
 mod encryption_keys;
 mod entropy;
 mod failed_attempts;
-pub mod framing;
 mod holder;
 mod host;
 mod invisible;
@@ -46,7 +44,6 @@ pub use clock::{
     Clock, ClockDoubt, ClockDoubtReason, ClockTrust, DatabaseClock, LEASE_CLOCK_ERROR, MAX_CLOCK_SKEW, MachineClock,
     RECOVERED_CLOCK_SKEW, ReferenceSource, ReferenceTime, Timestamp,
 };
-pub use concatenated::{concatenated, concatenated_texts};
 pub use department::{entered_department_id, is_entered_department, is_platform_department};
 pub use employee::{
     CorpId, Email, EmailSource, EmployeeId, EmployeeKey, IdentifiedPerson, InvalidId, LeftReason, Person,

@@ -9,6 +9,7 @@ mod auth;
 mod dispatcher;
 mod error;
 mod handler;
+mod head_rules;
 mod held_refusals;
 mod high_risk;
 mod messages;
@@ -27,7 +28,7 @@ mod verifications;
 mod ws;
 
 pub use api_document::description;
-pub(crate) use dispatcher::{DirectAnswer, DirectAttempts, Dispatcher};
+pub(crate) use dispatcher::Dispatcher;
 pub use request::RequiredAccess;
 pub(crate) use request::ReserveConnection;
 pub(crate) use request::user_agent::device_names;

@@ -1,62 +1,36 @@
 //! The server: accepts connections within limits, serves them, and shuts down gracefully.
-//!
-//! The accept loop is written here instead of using `axum::serve`, which has no limit on connections, no deadline for a head,
-//! and no way to close the connection that has waited longest.
 
-mod activity;
-mod checked_reader;
+mod accept;
+mod body;
 mod command_socket;
-mod connections;
-mod direct_path;
+mod connection;
 mod logouts;
 mod notices;
 mod people;
 mod periodic;
-mod registry;
 mod reload;
-mod response_body;
+mod slots;
 mod statistics;
-mod timeouts;
-mod tls_handshake;
-mod tracked_body;
-mod upgrade_slot;
+mod tls;
 mod warnings;
+mod watched;
 
-use std::convert::Infallible;
-use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use deskpass_auth::KeyVerdict;
-use deskpass_core::framing::{MAX_HEAD_BYTES, MAX_HEAD_FIELDS};
 use futures_util::FutureExt as _;
-use hyper::body::Incoming;
-use hyper::header::{CONNECTION, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Request, Response, upgrade};
-use hyper_util::rt::TokioIo;
-use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio::sync::oneshot;
+use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-use crate::app::current::CurrentApp;
 use crate::config::Settings;
-use crate::http::{Dispatcher, PendingUpgrade, ReserveConnection};
 use crate::{App, StartError, service_manager};
-use activity::ConnectionActivity;
-use checked_reader::{CheckedReader, RequestTracker};
-use connections::{ConnectionGuard, Connections};
-use direct_path::DirectPath;
+use accept::accept;
 use periodic::{refresh_certificates, run_periodic_tasks, summarise_refusals, sweep_expired};
 pub use reload::{ReloadError, Reloader, SettingsSource};
-use response_body::ResponseBody;
+use slots::Slots;
 use statistics::StatisticsWriter;
-use timeouts::{ConnectionTimeouts, TimeoutStream};
-use tracked_body::TrackedBody;
-use upgrade_slot::UpgradeSlot;
 use warnings::{log_missing_administrator, log_warnings};
 
 /// A service with its listener.
@@ -127,9 +101,10 @@ impl Server {
         if let Some(command_socket) = command_socket {
             background_tasks.spawn(command_socket::accept_commands(reloader.clone(), command_socket).boxed());
         }
-        let (connections, statistics) = (Connections::new(&app), StatisticsWriter::start(App::clone(&app)));
+        let slots = Slots::new(&app);
+        let statistics = StatisticsWriter::start(App::clone(&app));
         {
-            let mut accepting = pin!(accept(app.clone(), &listener, &connections));
+            let mut accepting = pin!(accept(app.clone(), &listener, &slots));
             tokio::select! {
                 () = &mut accepting => {}
                 () = stop => {
@@ -142,7 +117,7 @@ impl Server {
             }
         }
         drop(listener);
-        if timeout(app.refresh().settings.server.drain_timeout, connections.close()).await.is_err() {
+        if timeout(app.refresh().settings.server.drain_timeout, slots.close()).await.is_err() {
             tracing::warn!("closing connections that are still open after the drain time");
         }
         background_tasks.shutdown().await;
@@ -153,132 +128,6 @@ impl Server {
         }
         tracing::info!("stopped");
     }
-}
-
-async fn accept(mut app: CurrentApp, listener: &TcpListener, connections: &Connections) {
-    let dispatcher = Arc::new(Dispatcher::new(&app));
-    loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                if let Some(guard) = connections.admit(app.refresh(), peer.ip()) {
-                    drop(tokio::spawn(serve(stream, peer, Arc::clone(&dispatcher), app.clone(), guard)));
-                }
-            }
-            Err(error) => {
-                // Usually the process is out of file descriptors, and some become free later.
-                tracing::warn!(%error, "cannot accept a connection");
-                connections.evict_on_exhaustion(&error);
-                sleep(Duration::from_millis(50)).await;
-            }
-        }
-    }
-}
-
-/// What the requests of a connection share.
-#[derive(Clone)]
-struct ConnectionContext {
-    dispatcher: Arc<Dispatcher>,
-    app: Arc<Mutex<CurrentApp>>,
-    peer: IpAddr,
-    activity: ConnectionActivity,
-    tracker: RequestTracker,
-    upgrade_slot: UpgradeSlot,
-    /// Whether the connection is from the reserve for health checks.
-    reserve: bool,
-}
-
-impl ConnectionContext {
-    /// Answers a request.
-    async fn answer(self, mut request: Request<Incoming>) -> Result<Response<ResponseBody>, Infallible> {
-        let Self { dispatcher, app, peer, activity, tracker, upgrade_slot, reserve } = self;
-        activity.toggle();
-        // The whole request uses the settings of this moment.
-        let app = app.lock().unwrap_or_else(PoisonError::into_inner).refresh().clone();
-        let malformed = tracker.begin();
-        let upgrade = upgrade::on(&mut request);
-        if reserve {
-            request.extensions_mut().insert(ReserveConnection);
-        }
-        let request = request.map(|body| TrackedBody::new(body, activity.clone()));
-        let mut answer = match malformed {
-            None => dispatcher.dispatch(&app, peer, request).await,
-            Some(malformed) => dispatcher.reject_malformed(&app, peer, malformed),
-        };
-        if reserve {
-            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        if let Some(pending) = answer.extensions_mut().remove::<PendingUpgrade>() {
-            tracker.switch();
-            upgrade_slot.set(upgrade, pending);
-            // The connection counts as busy after the upgrade, so the end of the response is not tracked.
-            return Ok(answer.map(ResponseBody::untracked));
-        }
-        tracker.end();
-        Ok(answer.map(|body| ResponseBody::new(body, activity)))
-    }
-}
-
-/// Serves a connection until it ends or becomes a socket. If it ends, its slot is free again when this returns.
-async fn serve(
-    stream: TcpStream,
-    peer: SocketAddr,
-    dispatcher: Arc<Dispatcher>,
-    app: CurrentApp,
-    mut guard: ConnectionGuard,
-) {
-    let _ = stream.set_nodelay(true);
-    let timeouts = ConnectionTimeouts::new(&app.settings.server, guard.place.reserve);
-    let opened = tls_handshake::open(stream, app.tls.as_deref(), timeouts.head, &mut guard.leave).await;
-    let Some(stream) = opened else { return };
-    let (activity, upgrade_slot, reserve) = (guard.activity.clone(), UpgradeSlot::default(), guard.place.reserve);
-    let tracker = RequestTracker::default();
-    let direct = DirectPath::new(Arc::clone(&dispatcher), app.clone(), peer.ip(), !reserve);
-    let app = Arc::new(Mutex::new(app));
-    let reader = CheckedReader::new(stream, tracker.clone());
-    let stream = TimeoutStream::new(reader, timeouts, activity.clone(), direct);
-    let (switched, socket_app) = (upgrade_slot.clone(), Arc::clone(&app));
-    let context = ConnectionContext { dispatcher, app, peer: peer.ip(), activity, tracker, upgrade_slot, reserve };
-    let service = service_fn(move |request| context.clone().answer(request));
-    let mut connection = pin!(http_builder().serve_connection(TokioIo::new(stream), service).with_upgrades());
-    let ended = tokio::select! {
-        biased;
-        ended = connection.as_mut() => ended,
-        asked = &mut guard.leave => {
-            // Another connection has taken the slot. A request that began in the meantime is still served.
-            if asked.is_ok() && guard.activity.waiting_since().is_some() {
-                return;
-            }
-            // A socket that the last response upgrades to must stop as well.
-            guard.leave = oneshot::channel().1;
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    match ended {
-        Ok(()) => {
-            if let Some(upgrade) = switched.take() {
-                // A socket begins with the settings of this moment, not with those when the connection was accepted. On the heap,
-                // since most connections do not switch.
-                Box::pin(upgrade.start(newest(&socket_app), guard)).await;
-            }
-        }
-        Err(error) => tracing::debug!(%error, "connection error"),
-    }
-}
-
-/// The settings of the HTTP library.
-fn http_builder() -> http1::Builder {
-    let mut http = http1::Builder::new();
-    // `TimeoutStream` enforces the timeouts.
-    http.writev(false).header_read_timeout(None).max_headers(MAX_HEAD_FIELDS).max_buf_size(MAX_HEAD_BYTES);
-    http
-}
-
-/// The newest service.
-fn newest(app: &Mutex<CurrentApp>) -> CurrentApp {
-    let mut app = app.lock().unwrap_or_else(PoisonError::into_inner);
-    app.refresh();
-    app.clone()
 }
 
 /// Checks the encryption key at the start: otherwise a changed key would fail only once agents need their passwords.

@@ -18,11 +18,16 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio_rustls::StartHandshake;
 use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
 
 use crate::config::Server;
 use crate::timestamp::format_utc;
+
+/// The connection of a client: without TLS, usually from a proxy, or with it. On the heap then, since it is large and most services
+/// have none.
+pub(crate) type ClientStream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
 /// The protocol inside TLS. A client that offers only others is refused during the handshake.
 const HTTP: &[u8] = b"http/1.1";

@@ -69,10 +69,4 @@ impl Stopwatch {
     pub(crate) fn elapsed(self) -> Duration {
         self.0.elapsed()
     }
-
-    /// The same, and the moment at which it was read.
-    pub(crate) fn stop(self) -> (Duration, Instant) {
-        let elapsed = self.elapsed();
-        (elapsed, self.0 + elapsed)
-    }
 }

@@ -1,6 +1,5 @@
 //! Dispatches every request: finds its route, runs the handler, and renders the response.
 
-mod direct;
 mod error_pages;
 mod hosts;
 mod navigation;
@@ -15,21 +14,20 @@ use axum::BoxError;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use deskpass_auth::Refusal;
-use deskpass_core::framing::MalformedHead;
 use futures_util::FutureExt as _;
 use hyper::body::{Body as HttpBody, Bytes};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use tracing::Instrument as _;
 
-use self::direct::DirectRoutes;
-pub(crate) use self::direct::{DirectAnswer, DirectAttempts};
 use self::navigation::{is_foreign, is_navigation, is_prefetch};
 use self::request_ids::{REQUEST_ID, RequestIds};
 use self::security_headers::add_security_headers;
 use crate::App;
 use crate::config::Language;
+use crate::connection_state::ConnectionState;
 use crate::http::error::{ApiError, BadRequest, ErrorInfo};
+use crate::http::head_rules::{self, MalformedHead};
 use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, X_FORWARDED_FOR, client_address, language};
 use crate::http::response::{ClientMistake, ErrorBody, ErrorContext, Outcome, envelope, oauth_body};
 use crate::http::route::{RateLimit, Route};
@@ -49,7 +47,6 @@ pub(crate) struct Dispatcher {
     headers: HeaderMap,
     /// HSTS, where browsers reach the service by https.
     strict_transport: Option<HeaderValue>,
-    direct: DirectRoutes,
 }
 
 /// For a year. Subdomains are not included, since they belong to other services.
@@ -83,12 +80,28 @@ impl Dispatcher {
             path: route.path,
             is_limited: route.limit != RateLimit::Unlimited,
         }));
-        let direct = DirectRoutes::new(&table, &headers, strict_transport.as_ref());
-        Self { ids: RequestIds::new(app), table, route_metrics, paths, headers, strict_transport, direct }
+        Self { ids: RequestIds::new(app), table, route_metrics, paths, headers, strict_transport }
+    }
+
+    /// Responds to a request whose head the HTTP library has read.
+    pub(crate) async fn answer<B>(
+        &self,
+        app: &App,
+        peer: IpAddr,
+        connection: &ConnectionState,
+        request: Request<B>,
+    ) -> Response
+    where
+        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
+        match head_rules::check(&request) {
+            Ok(()) => self.dispatch(app, peer, connection, request).await,
+            Err(malformed) => self.reject_malformed(app, peer, malformed),
+        }
     }
 
     /// Responds to a request. Every response gets its envelope, its headers, and its entry in the metrics here.
-    pub(crate) async fn dispatch<B>(&self, app: &App, peer: IpAddr, request: Request<B>) -> Response
+    async fn dispatch<B>(&self, app: &App, peer: IpAddr, connection: &ConnectionState, request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
@@ -107,14 +120,14 @@ impl Dispatcher {
                 return span.in_scope(|| self.finish(app, refused.into_response(), matched, &watch));
             }
         };
-        let running = self.run(app, &matched, peer, request).instrument(span.clone());
+        let running = self.run(app, &matched, peer, connection, request).instrument(span.clone());
         let ran = AssertUnwindSafe(running).catch_unwind().await;
         let response = ran.unwrap_or_else(|panic| ApiError::unexpected(&panic_text(&*panic)).into_response());
         span.in_scope(|| self.finish(app, response, matched, &watch))
     }
 
     /// Responds to a request with a malformed head. No part of the head is trusted, and the connection is closed.
-    pub(crate) fn reject_malformed(&self, app: &App, peer: IpAddr, malformed: MalformedHead) -> Response {
+    fn reject_malformed(&self, app: &App, peer: IpAddr, malformed: MalformedHead) -> Response {
         let (reference, id) = self.ids.next_id();
         let id = request_ids::header(id);
         let (language, trace) = (app.settings.default_language, RequestTrace::new(reference));
@@ -188,7 +201,14 @@ impl Dispatcher {
         }
     }
 
-    async fn run(&self, app: &App, matched: &MatchedRequest<'_>, peer: IpAddr, request: Request<Body>) -> Response {
+    async fn run(
+        &self,
+        app: &App,
+        matched: &MatchedRequest<'_>,
+        peer: IpAddr,
+        connection: &ConnectionState,
+        request: Request<Body>,
+    ) -> Response {
         if let Some(refusal) = admission::check(app, peer, &request) {
             return refusal.into_response();
         }
@@ -209,6 +229,7 @@ impl Dispatcher {
                 let context = RequestContext {
                     app: app.clone(),
                     peer,
+                    connection: connection.clone(),
                     language,
                     trace,
                     path_params,

@@ -3,7 +3,6 @@
 mod bad_request;
 mod error_info;
 mod field_error;
-mod malformed_head;
 mod oauth;
 
 use std::fmt;

@@ -10,7 +10,6 @@ mod context;
 mod cookies;
 mod describe;
 mod detached;
-mod direct;
 pub(crate) mod fields;
 mod form;
 pub(crate) mod language;
@@ -25,7 +24,7 @@ pub use access::RequiredAccess;
 pub(crate) use authority::{
     Admin, Developer, HomeAdmin, IntrospectScope, MayKnowState, MessagesScope, Operator, Reader, Service,
 };
-pub(crate) use body::{FormOrJson, FullRequest, JSON, JsonBody, OptionalBody, json_text, parse_body, raw_body};
+pub(crate) use body::{FormOrJson, FullRequest, JsonBody, OptionalBody, json_text, raw_body};
 pub(crate) use change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath, PathAndBody, PathAndCheckedBody};
 pub(crate) use client::{X_FORWARDED_FOR, client_address, client_ip, forwarded_for};
 pub(crate) use context::{HighRiskOperation, RequestContext, ReserveConnection};
@@ -34,7 +33,6 @@ pub(crate) use cookies::{
 };
 pub(crate) use describe::{BodySpec, DescribeInput, InputSpec};
 pub(crate) use detached::run_to_completion;
-pub(crate) use direct::DirectRequest;
 pub(crate) use fields::{
     FieldKind, FieldSpec, FieldValue, Fields, FormattedText, FromFields, GivenValue, InvalidFields, Members,
     OidcClientId, ReasonText, RoleGroups, ServiceKeyId, SignInId, TextFormat, describe_fields, is_hexadecimal,
@@ -45,4 +43,4 @@ pub(crate) use opener::Opener;
 pub(crate) use origin::AuthorizingBrowser;
 pub(crate) use query::{Path, Query, path_fields};
 pub(crate) use token::{OptionalSession, SessionIfSent, bearer_token};
-pub(crate) use trace::{RequestTrace, trace_span};
+pub(crate) use trace::RequestTrace;

@@ -1,7 +1,6 @@
 //! The responses of handlers: the envelope, error bodies, redirects, pictures.
 
 mod describe;
-mod direct;
 pub(crate) mod envelope;
 mod error_body;
 mod error_page;
@@ -14,8 +13,7 @@ mod schema;
 mod set_cookie;
 
 pub(crate) use describe::{DescribeOutput, OutputSpec, SuccessBody, described_responses};
-pub(crate) use direct::DirectReply;
-pub(crate) use envelope::{FlatReply, NegativeReply, Outcome, RenderedReply, Reply};
+pub(crate) use envelope::{FlatReply, NegativeReply, Outcome, Reply};
 pub(crate) use error_body::{ErrorBody, ErrorContext};
 pub(crate) use error_page::{ClientMistake, MistakeOutcome};
 pub(crate) use login_result::LoginResult;

@@ -8,15 +8,10 @@ use deskpass_core::Rate;
 use futures_util::future::BoxFuture;
 use hyper::Method;
 
-use crate::App;
 use crate::config::Limits;
 use crate::http::approval_sentence::ApprovalSentence;
 use crate::http::handler::{DescribedHandler, OperationSpec};
-use crate::http::request::{DirectRequest, RequestContext, RequiredAccess};
-use crate::http::response::DirectReply;
-
-/// The answer to a frequent request whose data is in memory; `None` leaves the request to the ordinary handler.
-pub(crate) type DirectHandler = fn(&App, &DirectRequest<'_>) -> Option<DirectReply>;
+use crate::http::request::{RequestContext, RequiredAccess};
 
 /// A row of the table.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the route")]
@@ -51,8 +46,6 @@ pub struct Route {
     pub(crate) refusals: &'static [u16],
     /// Describes what the handler reads and replies with.
     pub(crate) describe: fn(&mut OperationSpec),
-    /// Answers a request at once if everything that it needs is in memory.
-    pub(crate) direct: Option<DirectHandler>,
     pub(crate) handler: Box<dyn Fn(Request, RequestContext) -> BoxFuture<'static, Response> + Send + Sync>,
 }
 
@@ -102,7 +95,6 @@ impl Route {
             sentence: None,
             refusals: &[],
             describe: H::describe,
-            direct: None,
             handler,
         }
     }
@@ -110,12 +102,6 @@ impl Route {
     /// Limits how often a client may call it.
     pub(crate) fn limit(self, limit: RateLimit) -> Self {
         Self { limit, ..self }
-    }
-
-    /// Answers most requests with this function, without the HTTP library. It must answer as the handler does, or leave the
-    /// request to it.
-    pub(crate) fn direct(self, direct: DirectHandler) -> Self {
-        Self { direct: Some(direct), ..self }
     }
 
     /// Marks a GET that changes something.

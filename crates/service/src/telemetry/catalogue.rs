@@ -78,8 +78,6 @@ catalogue! {
         "Requests by route and outcome: ok, refused (4xx) or failed (5xx).";
     REQUEST_DURATION = Histogram Seconds "deskpass_http_request_duration_seconds" ["method", "route"]
         "Time from the head of a request to the head of its response.";
-    DIRECT_RESPONSES = Counter Count "deskpass_direct_responses_total" []
-        "Requests of frequent kinds that were answered from memory at once. They are part of the requests above.";
     RATE_LIMITED = Counter Count "deskpass_rate_limited_requests_total" ["route"]
         "Requests refused because their client exceeded the rate limit of the route.";
     UNTRUSTED_PROXY = Counter Count "deskpass_untrusted_proxy_requests_total" []

@@ -1,6 +1,5 @@
 //! The metrics of the service, and the places where they are counted.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use deskpass_auth::{
@@ -34,7 +33,6 @@ pub(crate) struct Metrics {
     pub(crate) untrusted_proxy_requests: Counter,
     /// Requests under host names that are not listed, by whether they were answered.
     unlisted_hosts: [(bool, Counter); 2],
-    direct_responses: AtomicU64,
     /// The times of all routes.
     pub(super) response_times: Mutex<Vec<Arc<ResponseTimes>>>,
     /// Messages that were sent on sockets.
@@ -119,7 +117,6 @@ impl Metrics {
             untrusted_proxy_requests: plain(metric::UNTRUSTED_PROXY),
             unlisted_hosts: [(true, "ok"), (false, "refused")]
                 .map(|(answered, outcome)| (answered, registry.counter(metric::UNLISTED_HOST, [outcome]))),
-            direct_responses: AtomicU64::default(),
             response_times: Mutex::default(),
             socket_messages: plain(metric::SOCKET_MESSAGES),
             socket_closes: CLOSE_CODES
@@ -230,14 +227,8 @@ impl Metrics {
         self.registry.counter(counter, []).absolute(value);
     }
 
-    /// Counts a request that was answered directly.
-    pub(crate) fn count_direct_response(&self) {
-        self.direct_responses.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// The metrics in Prometheus' text format.
     pub(crate) fn render(&self) -> String {
-        self.set_counter(metric::DIRECT_RESPONSES, self.direct_responses.load(Ordering::Relaxed));
         let routes = self.response_times.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for route in &routes {
             route.publish();

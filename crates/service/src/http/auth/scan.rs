@@ -23,14 +23,11 @@ use crate::http::request::{
     Cookies, DescribeInput, FromFields, InputSpec, JsonBody, RequestContext, RequestTrace, SigningInBrowser,
     run_to_completion, user_agent,
 };
-use crate::http::response::{
-    RenderedReply, Reply, SetCookie, SourceName, bind_browser, described_responses, landing, qr_picture,
-};
-use crate::timestamp::{Rfc3339, rfc3339};
+use crate::http::response::{Reply, SetCookie, SourceName, bind_browser, described_responses, landing, qr_picture};
+use crate::timestamp::Rfc3339;
 
 /// A sign-in ticket.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "describes the JSON that is rendered by hand")]
+#[derive(JsonSchema, Serialize)]
 pub(crate) struct QrCode {
     ticket: String,
     qrcode_url: String,
@@ -42,26 +39,17 @@ pub(crate) struct QrCode {
     match_number: Option<u8>,
 }
 
-/// The payload with a ticket, and the picture of its link. The picture is most of it, and needs no escaping.
-fn render_qr_code(issued: &IssuedTicket, qrcode_url: &str) -> Result<RenderedReply<QrCode>, ApiError> {
-    let picture = qr_picture::png_base64(qrcode_url)?;
-    let url = serde_json::to_string(qrcode_url).map_err(|error| ApiError::unexpected(&error))?;
-    let number = issued.number.map(|number| format!(r#","match_number":{}"#, number.get()));
-    Ok(RenderedReply::of(&[
-        r#"{"ticket":""#,
-        issued.ticket.expose(),
-        r#"","qrcode_url":"#,
-        &url,
-        r#","qrcode_png_base64":""#,
-        &picture,
-        r#"","expires_in":"#,
-        itoa::Buffer::new().format(issued.lifetime.as_secs()),
-        r#","expires_at":""#,
-        &rfc3339(issued.expires_at),
-        r#"""#,
-        &number.unwrap_or_default(),
-        "}",
-    ]))
+impl QrCode {
+    fn new(issued: &IssuedTicket, qrcode_url: String) -> Result<Self, ApiError> {
+        Ok(Self {
+            ticket: issued.ticket.expose().to_owned(),
+            qrcode_png_base64: qr_picture::png_base64(&qrcode_url)?,
+            qrcode_url,
+            expires_in: issued.lifetime.as_secs(),
+            expires_at: Rfc3339(issued.expires_at),
+            match_number: issued.number.map(MatchNumber::get),
+        })
+    }
 }
 
 /// Starts a sign-in. Only the caller gets the ticket; the picture contains a scan id, which is useless without a phone.
@@ -71,12 +59,12 @@ pub(crate) async fn qrcode(
     visitor: ClientInfo,
     QrClient { source, client, with_number }: QrClient,
     cookies: Cookies,
-) -> Result<(SetCookie, RenderedReply<QrCode>), ApiError> {
+) -> Result<(SetCookie, Reply<QrCode>), ApiError> {
     let (bound_to, set_cookie) = bind_browser(&app, &cookies)?;
     let issued = app.auth.issue_ticket(source, client, visitor, bound_to, with_number).await?;
     let qrcode_url = scan_link(&app, language, &issued.scan_id);
     let qrcode_url = qrcode_url.ok_or_else(|| ApiError::unexpected(&"the platform has no link for phones"))?;
-    Ok((set_cookie, render_qr_code(&issued, &qrcode_url)?))
+    Ok((set_cookie, Reply(QrCode::new(&issued, qrcode_url)?)))
 }
 
 /// The ticket in a query. Browsers poll every two seconds, so the rest of the query is not parsed.

@@ -1,11 +1,9 @@
 //! The state of a session: verification, introspection, role switch and logout.
 
 use std::net::IpAddr;
-use std::pin::pin;
 
 use deskpass_auth::{ActiveUser, PartialOrFull, TokenHolder};
 use deskpass_core::ClientInfo;
-use deskpass_store::if_cached;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,8 +11,8 @@ use crate::App;
 use crate::config::Language;
 use crate::http::auth::token_info;
 use crate::http::error::ApiError;
-use crate::http::request::{DirectRequest, FormOrJson, FromFields, IntrospectScope, JsonBody, Service};
-use crate::http::response::{DirectReply, FlatReply, NegativeReply, RenderedReply, Reply, RoleName};
+use crate::http::request::{FormOrJson, FromFields, IntrospectScope, JsonBody, Service};
+use crate::http::response::{FlatReply, NegativeReply, Reply, RoleName};
 
 /// The token to verify.
 #[derive(Debug, FromFields)]
@@ -29,17 +27,9 @@ pub(crate) struct VerifyBody {
 pub(crate) async fn verify(
     app: App,
     JsonBody(input): JsonBody<VerifyBody>,
-) -> Result<Result<RenderedReply<token_info::Verified>, NegativeReply>, ApiError> {
+) -> Result<Result<Reply<token_info::Verified>, NegativeReply>, ApiError> {
     let caller = token_info::if_valid(app.auth.authenticate(&input.token, input.from).await)?;
-    Ok(caller.map(|ActiveUser(holder)| token_info::verified(&holder)).ok_or(NegativeReply("{\"valid\":false}")))
-}
-
-/// The same at once, for a valid token whose session is in memory.
-pub(crate) fn verify_directly(app: &App, request: &DirectRequest<'_>) -> Option<DirectReply> {
-    let input: VerifyBody = request.json(app)?;
-    let holder = if_cached(pin!(app.auth.authenticate(&input.token, input.from)))?.ok()?;
-    let ActiveUser(holder) = holder.into_active_user().ok()?;
-    Some(token_info::verified(&holder).into())
+    Ok(caller.map(|ActiveUser(holder)| Reply(token_info::verified(&holder))).ok_or(NegativeReply("{\"valid\":false}")))
 }
 
 /// The token to inspect.
@@ -66,16 +56,8 @@ pub(crate) async fn introspect(
 }
 
 /// Returns the current user.
-pub(crate) async fn me(ActiveUser(holder): ActiveUser) -> RenderedReply<token_info::Me> {
-    token_info::me(&holder)
-}
-
-/// The same at once, for a valid token whose session is in memory.
-pub(crate) fn me_directly(app: &App, request: &DirectRequest<'_>) -> Option<DirectReply> {
-    let token = request.token().filter(|_| request.is_without_body())?;
-    let holder = if_cached(pin!(app.auth.authenticate(token, Some(request.client))))?.ok()?;
-    let ActiveUser(holder) = holder.into_active_user().ok()?;
-    Some(token_info::me(&holder).into())
+pub(crate) async fn me(ActiveUser(holder): ActiveUser) -> Reply<token_info::Me> {
+    Reply(token_info::me(&holder))
 }
 
 /// A change that was made, with a message for the user.

@@ -1,17 +1,11 @@
 //! The responses that describe a signed-in user.
-//!
-//! Clients request them constantly. They are put together of the texts of the cached person: a copy that is rendered in advance would
-//! take as much memory as the person, and reading it would cost more than that.
-
-use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use deskpass_auth::{ActiveUser, Error, TokenHolder};
-use deskpass_core::{Clock, ClockTrust, Role, Roles};
+use deskpass_core::{Clock, ClockTrust, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::response::{FlatReply, MethodName, RenderedReply, RoleName, SourceName};
+use crate::http::response::{FlatReply, MethodName, RoleName, SourceName};
 
 /// The user of a valid token; `None` for every invalid token, so that the response does not say why.
 pub(crate) fn if_valid(authenticated: Result<TokenHolder, Error>) -> Result<Option<ActiveUser>, Error> {
@@ -23,20 +17,21 @@ pub(crate) fn if_valid(authenticated: Result<TokenHolder, Error>) -> Result<Opti
 }
 
 /// The result of a verification; an invalid token has no details.
-#[derive(JsonSchema)]
+#[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "describes the JSON that is rendered by hand")]
 pub(crate) enum Verified {
     Good {
         #[schemars(extend("const" = true))]
         valid: bool,
         employee_id: String,
         name: String,
-        roles: Vec<RoleName>,
+        #[schemars(with = "Vec<RoleName>")]
+        roles: Roles,
         current_role: RoleName,
         login_source: SourceName,
         expires_in: u64,
     },
+    #[expect(dead_code, reason = "describes a negative reply")]
     Bad {
         #[schemars(extend("const" = false))]
         valid: bool,
@@ -44,12 +39,12 @@ pub(crate) enum Verified {
 }
 
 /// The current user.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "describes the JSON that is rendered by hand")]
+#[derive(JsonSchema, Serialize)]
 pub(crate) struct Me {
     employee_id: String,
     name: String,
-    roles: Vec<RoleName>,
+    #[schemars(with = "Vec<RoleName>")]
+    roles: Roles,
     corp_id: String,
     avatar: String,
     department: String,
@@ -58,51 +53,34 @@ pub(crate) struct Me {
 }
 
 /// The payload of `verify` for a valid token.
-pub(crate) fn verified(holder: &TokenHolder) -> RenderedReply<Verified> {
-    let ([role, source], [id, name]) = (state(holder), names(holder));
-    let mut digits = itoa::Buffer::new();
-    let seconds = digits.format(holder.remaining.as_secs());
-    RenderedReply::of(&[
-        r#"{"valid":true,"employee_id":""#,
-        &id,
-        NAME,
-        &name,
-        ROLES,
-        role_list(holder.roles),
-        ROLE,
-        role,
-        SOURCE,
-        source,
-        r#"","expires_in":"#,
-        seconds,
-        "}",
-    ])
+pub(crate) fn verified(holder: &TokenHolder) -> Verified {
+    let session = holder.session();
+    let person = holder.person();
+    Verified::Good {
+        valid: true,
+        employee_id: person.employee_id().to_owned(),
+        name: person.name().to_owned(),
+        roles: holder.roles,
+        current_role: RoleName(session.current_role),
+        login_source: SourceName(session.source),
+        expires_in: holder.remaining.as_secs(),
+    }
 }
 
 /// The payload of `me`.
-pub(crate) fn me(holder: &TokenHolder) -> RenderedReply<Me> {
-    let ([role, source], [id, name], person) = (state(holder), names(holder), holder.person());
-    let [corp, avatar, department] = [person.key.corp(), person.avatar(), person.department()].map(in_quotes);
-    RenderedReply::of(&[
-        r#"{"employee_id":""#,
-        &id,
-        NAME,
-        &name,
-        ROLES,
-        role_list(holder.roles),
-        r#","corp_id":""#,
-        &corp,
-        r#"","avatar":""#,
-        &avatar,
-        r#"","department":""#,
-        &department,
-        r#"""#,
-        ROLE,
-        role,
-        SOURCE,
-        source,
-        r#""}"#,
-    ])
+pub(crate) fn me(holder: &TokenHolder) -> Me {
+    let session = holder.session();
+    let person = holder.person();
+    Me {
+        employee_id: person.employee_id().to_owned(),
+        name: person.name().to_owned(),
+        roles: holder.roles,
+        corp_id: person.key.corp().to_owned(),
+        avatar: person.avatar().to_owned(),
+        department: person.department().to_owned(),
+        current_role: RoleName(session.current_role),
+        login_source: SourceName(session.source),
+    }
 }
 
 /// The introspection of a valid token: the members of RFC 7662, and members of this service.
@@ -172,74 +150,9 @@ pub(crate) fn introspected(holder: &TokenHolder, subject: String, clock: &Clock)
     }))
 }
 
-const NAME: &str = r#"","name":""#;
-const ROLES: &str = r#"","roles":"#;
-const ROLE: &str = r#","current_role":""#;
-const SOURCE: &str = r#"","login_source":""#;
-
-/// Role and source: words that need no quoting in JSON.
-fn state(holder: &TokenHolder) -> [&'static str; 2] {
-    [holder.session().current_role.name(), holder.session().source.name()]
-}
-
-/// The identifier and the name of a person, as JSON has them between quotation marks.
-fn names(holder: &TokenHolder) -> [Cow<'_, str>; 2] {
-    let person = holder.person();
-    [person.employee_id(), person.name()].map(in_quotes)
-}
-
-/// A text as JSON has it between quotation marks: as it is, for almost everybody.
-fn in_quotes(text: &str) -> Cow<'_, str> {
-    let is_plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
-    if is_plain { Cow::Borrowed(text) } else { escaped(text).into() }
-}
-
-fn escaped(text: &str) -> String {
-    // Serializing a string cannot fail.
-    let json = serde_json::to_string(text).unwrap_or_default();
-    json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).unwrap_or_default().to_owned()
-}
-
-/// A set of roles in JSON. There are few sets, and all of them are rendered at the first use.
-fn role_list(roles: Roles) -> &'static str {
-    static LISTS: LazyLock<Vec<String>> = LazyLock::new(|| {
-        let list = |number| serde_json::to_string(&numbered_roles(number)).unwrap_or_default();
-        (0..1 << Role::ALL.len()).map(list).collect()
-    });
-    let number = Role::ALL.iter().rev().fold(0, |number, role| number * 2 + usize::from(roles.holds(*role)));
-    LISTS.get(number).map_or("[]", String::as_str)
-}
-
-/// The set whose roles are the bits of a number.
-fn numbered_roles(number: usize) -> Roles {
-    (0_u32..).zip(Role::ALL).filter(|(bit, _)| (number >> *bit) & 1 == 1).map(|(_, role)| role).collect()
-}
-
 /// The members of a structure in JSON, without the enclosing braces.
 fn members(structure: &impl Serialize) -> Box<str> {
     // Serializing strings and lists of words cannot fail.
     let json = serde_json::to_string(structure).unwrap_or_default();
     json.strip_prefix('{').and_then(|json| json.strip_suffix('}')).unwrap_or_default().into()
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_set_of_roles_has_its_list() {
-        for number in 0..32 {
-            let roles = numbered_roles(number);
-            assert_eq!(role_list(roles), serde_json::to_string(&roles).unwrap());
-        }
-        assert_eq!(role_list(Roles::NONE), "[]");
-    }
-
-    #[test]
-    fn a_text_is_escaped_as_a_serializer_does() {
-        for text in ["", "李雷", "O'Brien", "\"x\" \\ \n\u{1}\u{7f}"] {
-            assert_eq!(format!("\"{}\"", escaped(text)), serde_json::to_string(text).unwrap());
-        }
-    }
 }

@@ -27,7 +27,7 @@ async fn a_panic_is_an_answer() {
     let (dispatcher, app) = with_test_routes(directory.path()).await;
     for _ in 0..3 {
         let request = Request::get("/api/bang").header("x-request-id", "r-1").body(Body::empty()).unwrap();
-        let response = dispatcher.dispatch(&app, [127, 0, 0, 1].into(), request).await;
+        let response = dispatcher.dispatch(&app, [127, 0, 0, 1].into(), &ConnectionState::new(), request).await;
         assert_eq!(response.status(), 500);
         let body = response.into_body().collect().await.unwrap().to_bytes();
         let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
@@ -47,7 +47,8 @@ async fn the_refusal_of_a_full_password_queue_is_held_back_within_limits() {
     // The handler answers at once: a response that is not there after the first poll is held.
     let answered_at_once = || {
         let request = Request::get("/api/busy").body(Body::empty()).unwrap();
-        let response = dispatcher.dispatch(&app, peer, request).now_or_never();
+        let connection = ConnectionState::new();
+        let response = dispatcher.dispatch(&app, peer, &connection, request).now_or_never();
         response.map(|response| response.status().as_u16())
     };
     assert_eq!(answered_at_once(), None);

@@ -1,9 +1,9 @@
 //! Requests that cannot be read.
 
-use deskpass_core::framing::MalformedHead;
 use hyper::StatusCode;
 
-use crate::http::error::{ErrorInfo, FieldErrors, malformed_head};
+use crate::http::error::{ErrorInfo, FieldErrors};
+use crate::http::head_rules::MalformedHead;
 
 /// What is wrong with a malformed request.
 #[derive(Clone, Debug)]
@@ -38,9 +38,7 @@ impl BadRequest {
     pub(crate) fn info(&self) -> ErrorInfo {
         let bad = ErrorInfo::new::<1002>;
         match self {
-            Self::Head(malformed) => {
-                bad(malformed_head::message(*malformed)).with_status(malformed_head::status(*malformed))
-            }
+            Self::Head(malformed) => bad(malformed.message()).with_status(malformed.status()),
             Self::Fields(_) => bad(["some fields are not valid", "部分字段不正确"]),
             Self::NotJson => bad(["the body is not a JSON object", "请求体不是 JSON 对象"]),
             Self::NotUtf8 => bad(["the body is not UTF-8", "请求体不是 UTF-8 编码"]),

@@ -19,11 +19,6 @@ use crate::http::request::{DescribeInput, RequestContext};
 pub(crate) struct AllowedOrigin(Option<HeaderValue>);
 
 impl AllowedOrigin {
-    /// For a request that names no origin.
-    pub(super) fn none() -> Self {
-        Self(None)
-    }
-
     /// Adds the headers that let the page read an answer, also an error.
     pub(super) fn apply(self, answer: impl IntoResponse) -> Response {
         let mut response = answer.into_response();

@@ -1,13 +1,11 @@
 //! The userinfo endpoint: the claims about the user of an access token.
 
 use std::net::IpAddr;
-use std::pin::pin;
 
 use axum::extract::FromRequestParts;
 use axum::response::Response;
 use deskpass_core::ClientInfo;
 use deskpass_core::oidc::{OAuthError, OAuthErrorCode, Parameters};
-use deskpass_store::if_cached;
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
@@ -18,8 +16,7 @@ use super::provider::Provider;
 use super::reply::json_text;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::{DescribeInput, DirectRequest, OAuthForm, RequestContext, bearer_token, client_ip};
-use crate::http::response::DirectReply;
+use crate::http::request::{DescribeInput, OAuthForm, RequestContext, bearer_token, client_ip};
 
 /// The token in the header, and the address of the client: no more, since programs call often. An error is for the handler, whose
 /// answer needs headers of its own.
@@ -46,21 +43,7 @@ pub(crate) async fn userinfo(Provider(app): Provider, origin: AllowedOrigin, sen
     })
 }
 
-/// The headers of the answer to a request without an origin.
-pub(crate) fn headers() -> HeaderMap {
-    let answer = AllowedOrigin::none().apply(json_text(""));
-    answer.into_parts().0.headers
-}
-
-/// The same at once, for a valid token that is in memory with its session. Pages of other origins need more headers.
-pub(crate) fn userinfo_directly(app: &App, request: &DirectRequest<'_>) -> Option<DirectReply> {
-    let token = request.token().filter(|_| request.is_without_body() && !request.has_origin())?;
-    // Without clients there is no such path, and no token either.
-    let claims = if_cached(pin!(app.auth.userinfo(token)))?.ok()?;
-    Some(DirectReply::Oidc(claims))
-}
-
-/// The same for the token in the header or in the form.
+/// Returns the claims, for the token in the header or in the form.
 pub(crate) async fn userinfo_of_form(
     _: Provider,
     origin: AllowedOrigin,

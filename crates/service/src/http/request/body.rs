@@ -20,7 +20,7 @@ use super::body_buffer::BodyBuffer;
 use crate::http::error::{ApiError, BadRequest};
 use crate::http::request::{BodySpec, DescribeInput, Fields, FromFields, InputSpec, RequestContext};
 
-pub(crate) const JSON: &str = "application/json";
+const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// How many times the maximum size is read of a body that is too large.
@@ -142,11 +142,6 @@ fn is_of_type(headers: &HeaderMap, media_type: &str) -> bool {
     kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(media_type))
 }
 
-/// Parses and validates a JSON body.
-pub(crate) fn parse_body<T: FromFields>(bytes: &[u8]) -> Result<T, BadRequest> {
-    parse_json(bytes)?.parse().map_err(BadRequest::Fields)
-}
-
 fn parse_json(bytes: &[u8]) -> Result<Fields, BadRequest> {
     let is_utf8 = || std::str::from_utf8(bytes).is_ok();
     serde_json::from_slice(bytes).map_err(|_| if is_utf8() { BadRequest::NotJson } else { BadRequest::NotUtf8 })
@@ -170,6 +165,7 @@ async fn arriving_body(
     match poll_fn(|task| Poll::Ready(arriving.as_mut().poll(task))).await {
         Poll::Ready(arrived) => arrived,
         Poll::Pending => {
+            let _waiting = context.connection.wait_for_body();
             let arrived = timeout(context.app.settings.server.body_timeout, arriving).await;
             arrived.unwrap_or(Err(BadRequest::BodyTimeout.into()))
         }

@@ -8,6 +8,7 @@ use hyper::http::request::Parts;
 
 use crate::App;
 use crate::config::Language;
+use crate::connection_state::ConnectionState;
 use crate::http::approval_sentence::ApprovalSentence;
 use crate::http::request::fields::FieldSpec;
 use crate::http::request::trace::RequestTrace;
@@ -17,6 +18,7 @@ use crate::http::request::trace::RequestTrace;
 pub(crate) struct RequestContext {
     pub(crate) app: App,
     pub(crate) peer: IpAddr,
+    pub(crate) connection: ConnectionState,
     pub(crate) language: Language,
     pub(crate) trace: RequestTrace,
     /// The parameters of the path, by the names that the route gives them.

@@ -12,14 +12,6 @@ use tracing::field::Empty;
 /// The header in which a caller names its trace.
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// The span of a request: every line of it has the id of the trace. Without a trace there is no span.
-pub(crate) fn trace_span(parent: Option<&TraceParent>) -> Span {
-    match parent {
-        Some(parent) => tracing::error_span!("request", trace_id = %parent.trace_id()),
-        None => Span::none(),
-    }
-}
-
 /// The reference of a request, the caller's trace, and its employee or client once known. Clones are about the same request.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestTrace {
@@ -51,9 +43,12 @@ impl RequestTrace {
         Self { parent, ..Self::new(reference) }
     }
 
-    /// The span of the request.
+    /// The span of the request: every line of it has the id of the trace. Without a trace there is no span.
     pub(crate) fn span(&self) -> Span {
-        trace_span(self.parent.as_ref())
+        match &self.parent {
+            Some(parent) => tracing::error_span!("request", trace_id = %parent.trace_id()),
+            None => Span::none(),
+        }
     }
 
     /// Records whom the request is about. The first word counts: it comes from the token.

@@ -3,31 +3,19 @@
 use std::marker::PhantomData;
 
 use axum::response::{IntoResponse, Response};
-use deskpass_core::concatenated_texts;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
 use crate::http::error::ApiError;
-use crate::http::response::{DescribeOutput, DirectReply, ErrorBody, OutputSpec, SuccessBody};
+use crate::http::response::{DescribeOutput, ErrorBody, OutputSpec, SuccessBody};
 
 /// A successful response: its payload, before it is put into the envelope.
 #[derive(Debug)]
 pub(crate) struct Reply<T>(pub(crate) T);
 
-/// A successful response whose payload is already rendered in the form of a `T`.
-#[derive(Debug)]
-pub(crate) struct RenderedReply<T>(Vec<u8>, PhantomData<T>);
-
 /// A successful response with a negative result.
 #[derive(Debug)]
 pub(crate) struct NegativeReply(pub(crate) &'static str);
-
-impl<T> RenderedReply<T> {
-    /// The payload that these parts of JSON form together.
-    pub(crate) fn of(parts: &[&str]) -> Self {
-        Self(concatenated_texts(ENVELOPE_HEAD, parts, REQUEST_ID_MEMBER_BYTES), PhantomData)
-    }
-}
 
 /// A successful response that also has the members of its payload at the top level, for clients that do not know the envelope.
 #[derive(Debug)]
@@ -56,9 +44,6 @@ impl<T: JsonSchema> DescribeOutput for FlatReply<T> {
 /// The beginning of the envelope of a success.
 const ENVELOPE_HEAD: &[u8] = b"{\"code\":0,\"message\":\"ok\",\"data\":";
 
-/// Enough for the last member of an envelope: a request id has at most 64 bytes.
-const REQUEST_ID_MEMBER_BYTES: usize = 96;
-
 /// The success that a handler returns. It travels in the extensions of the response to the dispatcher, which adds the request id.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
@@ -85,28 +70,9 @@ impl<T: JsonSchema> DescribeOutput for Reply<T> {
     }
 }
 
-impl<T> IntoResponse for RenderedReply<T> {
-    fn into_response(self) -> Response {
-        Outcome::Success(self.0).into_response()
-    }
-}
-
-impl<T> From<RenderedReply<T>> for DirectReply {
-    fn from(RenderedReply(envelope, _): RenderedReply<T>) -> Self {
-        Self::Envelope(envelope)
-    }
-}
-
-impl<T: JsonSchema> DescribeOutput for RenderedReply<T> {
-    fn describe_output(spec: &mut OutputSpec) {
-        spec.replies_with::<T>();
-    }
-}
-
 impl IntoResponse for NegativeReply {
     fn into_response(self) -> Response {
-        let RenderedReply(envelope, _) = RenderedReply::<()>::of(&[self.0]);
-        Outcome::Negative(envelope).into_response()
+        Outcome::Negative([ENVELOPE_HEAD, self.0.as_bytes()].concat()).into_response()
     }
 }
 
@@ -122,16 +88,11 @@ impl IntoResponse for Outcome {
 
 /// Closes an envelope with the request id.
 pub(crate) fn close_envelope(mut envelope: Vec<u8>, request_id: &str) -> Vec<u8> {
-    for part in request_id_member(request_id) {
+    // A request id contains no character that JSON escapes.
+    for part in [",\"request_id\":\"", request_id, "\"}"] {
         envelope.extend_from_slice(part.as_bytes());
     }
     envelope
-}
-
-/// The end of an envelope: its last member, and the closing brace.
-pub(crate) fn request_id_member(request_id: &str) -> [&str; 3] {
-    // A request id contains no character that JSON escapes.
-    [",\"request_id\":\"", request_id, "\"}"]
 }
 
 /// The envelope of an error.

@@ -105,12 +105,10 @@ pub(super) fn platform_routes() -> Vec<Route> {
 pub(super) fn session_routes() -> Vec<Route> {
     let mut table = vec![
         Route::post("/api/auth/verify", Anyone, session::verify)
-            .direct(session::verify_directly)
             .limit(Verify)
             .summary("Verify a token", "校验令牌")
             .error_title("Token verification failed", "令牌校验失败"),
         Route::get("/api/auth/me", ActiveUser, session::me)
-            .direct(session::me_directly)
             .summary("Get the current user", "获取当前用户")
             .error_title("Reading the current user failed", "获取当前用户失败"),
         Route::post("/api/auth/switch-role", TokenHolder, session::switch_role)

@@ -55,9 +55,7 @@ pub(super) fn provider_routes() -> Vec<Route> {
         Route::get(authorize::AUTHORIZE, Anyone, authorize::authorize).limit(Oidc).with_side_effects().visited(),
         Route::post(authorize::AUTHORIZE, Anyone, authorize::authorize_of_form).limit(Oidc).visited(),
         Route::post("/oidc/token", Anyone, token::token).open_to_other_sites(),
-        Route::get("/oidc/userinfo", Anyone, userinfo::userinfo)
-            .open_to_other_sites()
-            .direct(userinfo::userinfo_directly),
+        Route::get("/oidc/userinfo", Anyone, userinfo::userinfo).open_to_other_sites(),
         Route::post("/oidc/userinfo", Anyone, userinfo::userinfo_of_form).open_to_other_sites(),
         Route::post("/oidc/revoke", Anyone, revoke::revoke).open_to_other_sites(),
         Route::post("/oidc/introspect", Anyone, introspect::introspect),

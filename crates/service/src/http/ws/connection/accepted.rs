@@ -16,7 +16,7 @@ use super::frame::{no_frame, text_frame};
 use super::metered::MeteredStream;
 use crate::app::current::CurrentApp;
 use crate::client_limiter::ClientSlot;
-use crate::client_stream::ClientStream;
+use crate::server_tls::ClientStream;
 
 /// Small, since there are many sockets and most are idle: what clients send is mostly pongs, six bytes each.
 const READ_BUFFER_BYTES: usize = 256;

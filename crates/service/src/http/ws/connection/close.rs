@@ -105,11 +105,9 @@ impl SocketSession {
                 self.drain().await;
             }
         };
-        if matches!(reason, SocketClose::Disconnected) || timeout(limit, goodbye).await.is_ok() {
-            return;
+        if !matches!(reason, SocketClose::Disconnected) {
+            let _ = timeout(limit, goodbye).await;
         }
-        // Data that the client does not read would stay in the system's buffers for as long as the client likes.
-        let _ = self.line.get_ref().stream.tcp().set_zero_linger();
     }
 
     async fn close_handshake(&mut self, reason: &SocketClose) -> Result<(), Error> {

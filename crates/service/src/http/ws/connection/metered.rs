@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-use crate::client_stream::ClientStream;
+use crate::server_tls::ClientStream;
 
 /// More than all frames that a client may send in a minute.
 const MAX_BYTES_PER_WINDOW: usize = 8 << 20;
@@ -17,7 +17,7 @@ const METER_WINDOW: Duration = Duration::from_mins(1);
 /// A connection that limits the bytes read per minute.
 #[derive(Debug)]
 pub(super) struct MeteredStream {
-    pub(super) stream: ClientStream,
+    stream: ClientStream,
     left: usize,
     since: Instant,
 }

@@ -8,9 +8,9 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_rustls::LazyConfigAcceptor;
+use tokio_util::either::Either;
 
-use crate::client_stream::ClientStream;
-use crate::server_tls::ServerTls;
+use crate::server_tls::{ClientStream, ServerTls};
 
 /// The response to a request without TLS. The library for TLS would only close the connection.
 const NOT_TLS: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: 54\r\n\
@@ -26,7 +26,7 @@ pub(super) async fn open(
     limit: Duration,
     leave: &mut oneshot::Receiver<()>,
 ) -> Option<ClientStream> {
-    let Some(tls) = tls else { return Some(ClientStream::Plain(stream)) };
+    let Some(tls) = tls else { return Some(Either::Left(stream)) };
     // On the heap, so that connections without TLS do not reserve the space.
     let handshake = Box::pin(timeout(limit, accept(stream, tls)));
     tokio::select! {
@@ -51,7 +51,7 @@ async fn accept(mut stream: TcpStream, tls: &ServerTls) -> Option<ClientStream> 
         tls.handshake(hello).await
     };
     match opened.await {
-        Ok(stream) => Some(ClientStream::Tls(Box::new(stream))),
+        Ok(stream) => Some(Either::Right(Box::new(stream))),
         Err(error) => {
             tracing::debug!(%error, "TLS handshake failed");
             None

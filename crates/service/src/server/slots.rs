@@ -4,10 +4,12 @@
 //! connection is answering a request or is a socket, the new one gets a place in a small reserve, which serves only
 //! health checks and operators.
 
+mod registry;
+
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use deskpass_core::rate_limit_address;
 use metrics::Gauge;
@@ -15,10 +17,10 @@ use rustix::io::Errno;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
-use super::activity::{ConnectionActivity, micros_since};
-use super::registry::{Connection, Registry};
+use self::registry::{Connection, Registry};
 use crate::App;
 use crate::config::Server;
+use crate::connection_state::ConnectionState;
 use crate::telemetry::Metrics;
 
 /// Connections beyond `server.max_connections`, for health checks and operators.
@@ -30,20 +32,16 @@ const NON_PROXY_SHARE: usize = 8;
 /// The maximum number of reserve places per address, unless it is a trusted proxy's.
 const MAX_RESERVED_PER_ADDRESS: usize = 4;
 
-/// The minimum interval, in microseconds, between log lines that all connections are in use.
-const LOG_INTERVAL_MICROS: u64 = 60_000_000;
+/// The minimum interval between log lines that all connections are in use.
+const LOG_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The open connections.
 #[derive(Debug)]
-pub(super) struct Connections {
+pub(super) struct Slots {
     metrics: Arc<Metrics>,
-    /// Times are relative to this.
-    epoch: Instant,
     table: Arc<Mutex<ConnectionTable>>,
     /// Every connection holds a receiver, including one that was asked to close.
     alive: watch::Sender<()>,
-    /// When the service last logged that all connections are in use.
-    logged: AtomicU64,
 }
 
 /// The ordinary connections and those of the reserve.
@@ -53,21 +51,23 @@ struct ConnectionTable {
     ordinary: Registry,
     reserve: Registry,
     closed: bool,
+    /// When it was last logged that all connections are in use.
+    logged: Option<Instant>,
 }
 
-/// An admitted connection, with its place.
+/// The slot of an admitted connection.
 #[derive(Debug)]
-pub(super) struct ConnectionGuard {
+pub(super) struct Slot {
     /// Dropped first, so that no connection is asked to close that cannot hear it.
-    pub(super) place: ConnectionPlace,
+    pub(super) place: Place,
     /// Completes when the connection is asked to close; with success if it must close immediately.
     pub(super) leave: oneshot::Receiver<()>,
-    pub(super) activity: ConnectionActivity,
+    pub(super) state: ConnectionState,
 }
 
 /// The place of a connection. It becomes free when this is dropped, or when the connection is evicted for another one.
 #[derive(Debug)]
-pub(super) struct ConnectionPlace {
+pub(super) struct Place {
     /// Whether the place is in the reserve.
     pub(super) reserve: bool,
     number: u64,
@@ -88,20 +88,19 @@ enum Admission {
     Rejected,
 }
 
-impl Connections {
+impl Slots {
     pub(super) fn new(app: &App) -> Self {
-        let (alive, table, logged) = (watch::Sender::new(()), Arc::default(), AtomicU64::new(0));
-        Self { metrics: Arc::clone(&app.metrics), epoch: Instant::now(), table, alive, logged }
+        Self { metrics: Arc::clone(&app.metrics), table: Arc::default(), alive: watch::Sender::new(()) }
     }
 
-    /// Returns a place for a connection from `address`, unless the address has too many.
-    pub(super) fn admit(&self, app: &App, address: IpAddr) -> Option<ConnectionGuard> {
-        let activity = ConnectionActivity::new(self.epoch);
+    /// Returns a slot for a connection from `address`, unless the address has too many.
+    pub(super) fn admit(&self, app: &App, address: IpAddr) -> Option<Slot> {
+        let state = ConnectionState::new();
         let (leave, asked) = oneshot::channel();
         let trusted = app.trusted.contains(address);
-        let connection = Connection { leave, activity: activity.clone(), address: registered_as(address, trusted) };
+        let connection = Connection { leave, state: state.clone(), address: registered_as(address, trusted) };
         let mut table = lock(&self.table);
-        let admission = self.decide(&app.settings.server, &mut table, connection.address, trusted);
+        let admission = table.decide(&app.settings.server, connection.address, trusted);
         let reserve = match admission {
             Admission::Ordinary { .. } => false,
             Admission::Reserve => true,
@@ -116,48 +115,23 @@ impl Connections {
         if !table.closed {
             table.registry(reserve).insert(number, connection);
         }
+        self.record(&admission, &mut table, app.settings.server.max_connections);
         drop(table);
-        self.record(&admission, app.settings.server.max_connections);
         let (table, alive) = (Arc::clone(&self.table), self.alive.subscribe());
         let open = self.metrics.connections.clone();
         open.increment(1.0);
-        let place = ConnectionPlace { reserve, number, table, open, _alive: alive };
-        Some(ConnectionGuard { place, leave: asked, activity })
+        let place = Place { reserve, number, table, open, _alive: alive };
+        Some(Slot { place, leave: asked, state })
     }
 
-    fn decide(&self, limits: &Server, table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Admission {
-        let (size, now) = (limits.max_connections, micros_since(self.epoch));
-        // A trusted proxy speaks for many clients. It may have nearly all places; beyond that, its own connections are evicted.
-        let most = if trusted { size - size / NON_PROXY_SHARE } else { limits.max_connections_per_address };
-        let from = table.ordinary.from(address) + table.reserve.from(address);
-        if from >= most && !trusted {
-            return Admission::Rejected;
-        }
-        let of = if table.ordinary.from(address) >= most {
-            Some(address)
-        } else if table.ordinary.len() >= size {
-            None
-        } else {
-            return Admission::Ordinary { evicted: false };
-        };
-        if table.ordinary.evict(of, now) {
-            Admission::Ordinary { evicted: true }
-        } else if table.can_use_reserve(address, trusted, now) {
-            Admission::Reserve
-        } else {
-            Admission::Rejected
-        }
-    }
-
-    fn record(&self, admission: &Admission, max_connections: usize) {
+    fn record(&self, admission: &Admission, table: &mut ConnectionTable, max_connections: usize) {
         match admission {
             Admission::Ordinary { evicted: false } | Admission::Rejected => return,
             Admission::Ordinary { evicted: true } => self.metrics.evicted_connections.increment(1),
             Admission::Reserve => self.metrics.reserve_connections.increment(1),
         }
-        let (now, logged) = (micros_since(self.epoch), self.logged.load(Ordering::Relaxed));
-        if logged == 0 || now.saturating_sub(logged) >= LOG_INTERVAL_MICROS {
-            self.logged.store(now, Ordering::Relaxed);
+        if table.logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {
+            table.logged = Some(Instant::now());
             tracing::warn!(
                 max_connections,
                 "all connections in use: closing those that have waited longest for their clients"
@@ -167,7 +141,7 @@ impl Connections {
 
     /// Closes the connection that has waited longest, if the system has no resources for another one.
     pub(super) fn evict_on_exhaustion(&self, error: &io::Error) {
-        if is_resource_exhaustion(error) && lock(&self.table).ordinary.evict(None, micros_since(self.epoch)) {
+        if is_resource_exhaustion(error) && lock(&self.table).ordinary.evict(None, Instant::now()) {
             self.metrics.evicted_connections.increment(1);
         }
     }
@@ -185,13 +159,39 @@ impl Connections {
 }
 
 impl ConnectionTable {
+    /// Decides whether a new connection may stay, and which other one leaves for it.
+    fn decide(&mut self, limits: &Server, address: IpAddr, trusted: bool) -> Admission {
+        let size = limits.max_connections;
+        let now = Instant::now();
+        // A trusted proxy speaks for many clients. It may have nearly all places; beyond that, its own connections are evicted.
+        let most = if trusted { size - size / NON_PROXY_SHARE } else { limits.max_connections_per_address };
+        let from = self.ordinary.from(address) + self.reserve.from(address);
+        if from >= most && !trusted {
+            return Admission::Rejected;
+        }
+        let of = if self.ordinary.from(address) >= most {
+            Some(address)
+        } else if self.ordinary.len() >= size {
+            None
+        } else {
+            return Admission::Ordinary { evicted: false };
+        };
+        if self.ordinary.evict(of, now) {
+            Admission::Ordinary { evicted: true }
+        } else if self.can_use_reserve(address, trusted, now) {
+            Admission::Reserve
+        } else {
+            Admission::Rejected
+        }
+    }
+
     fn registry(&mut self, reserve: bool) -> &mut Registry {
         if reserve { &mut self.reserve } else { &mut self.ordinary }
     }
 
     /// Whether the reserve has a place for an address, which may be freed by an eviction. An address with many places
     /// there evicts its own connections, so that health checks from other addresses find a place.
-    fn can_use_reserve(&mut self, address: IpAddr, trusted: bool, now: u64) -> bool {
+    fn can_use_reserve(&mut self, address: IpAddr, trusted: bool, now: Instant) -> bool {
         let most = if trusted {
             RESERVED_CONNECTIONS - RESERVED_CONNECTIONS / NON_PROXY_SHARE
         } else {
@@ -208,7 +208,7 @@ impl ConnectionTable {
     }
 }
 
-impl Drop for ConnectionPlace {
+impl Drop for Place {
     fn drop(&mut self) {
         let removed = lock(&self.table).registry(self.reserve).remove(self.number);
         drop(removed);
@@ -259,13 +259,15 @@ mod tests {
 
     /// Takes a place in the reserve for a connection that is answering a request.
     fn take(table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Option<Receiver<()>> {
-        if !table.can_use_reserve(address, trusted, u64::MAX) {
+        // Later than any pause between two looks for a connection to evict.
+        if !table.can_use_reserve(address, trusted, Instant::now() + Duration::from_hours(1)) {
             return None;
         }
-        let ((leave, left), activity) = (oneshot::channel(), ConnectionActivity::new(Instant::now()));
-        activity.toggle();
+        let (leave, left) = oneshot::channel();
+        let state = ConnectionState::new();
+        state.begin_answer();
         table.next += 1;
-        table.reserve.insert(table.next, Connection { leave, activity, address });
+        table.reserve.insert(table.next, Connection { leave, state, address });
         Some(left)
     }
 

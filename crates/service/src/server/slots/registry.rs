@@ -2,17 +2,19 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
-use super::activity::ConnectionActivity;
+use crate::connection_state::ConnectionState;
 
 /// The number of candidates for eviction that one scan finds. A scan of all connections for each new one would make a
 /// flood of connections cost the service more than its sender.
 const EVICTION_BATCH: usize = 64;
 
-/// The pause, in microseconds, after a scan that found no connection to evict.
-const SCAN_PAUSE_MICROS: u64 = 10_000;
+/// The pause after a scan that found no connection to evict.
+const SCAN_PAUSE: Duration = Duration::from_millis(10);
 
 /// An open connection.
 #[derive(Debug)]
@@ -21,7 +23,7 @@ pub(super) struct Connection {
     /// connection costs almost nothing while it waits; a shared signal would make all connections contend for one lock
     /// with every request.
     pub(super) leave: oneshot::Sender<()>,
-    pub(super) activity: ConnectionActivity,
+    pub(super) state: ConnectionState,
     pub(super) address: IpAddr,
 }
 
@@ -38,9 +40,9 @@ pub(super) struct Registry {
 #[derive(Debug, Default)]
 struct Candidates {
     /// The connections that had waited longest at the scan: since when, and their numbers.
-    found: VecDeque<(u64, u64)>,
+    found: VecDeque<(Instant, u64)>,
     /// The earliest time of the next scan.
-    next_scan: u64,
+    next_scan: Option<Instant>,
 }
 
 impl Registry {
@@ -73,13 +75,13 @@ impl Registry {
 
     /// Closes the connection that has waited longest for its client, of one address or of all. It never closes a
     /// connection that is answering a request, or a socket. Returns whether there was one.
-    pub(super) fn evict(&mut self, of: Option<IpAddr>, now: u64) -> bool {
+    pub(super) fn evict(&mut self, of: Option<IpAddr>, now: Instant) -> bool {
         let evicted = self.longest_waiting(of, now).and_then(|number| self.remove(number));
         evicted.is_some_and(|connection| connection.leave.send(()).is_ok())
     }
 
     /// A candidate of the last scan that still waits has waited longest: all others opened later or were active since.
-    fn longest_waiting(&mut self, of: Option<IpAddr>, now: u64) -> Option<u64> {
+    fn longest_waiting(&mut self, of: Option<IpAddr>, now: Instant) -> Option<u64> {
         if of.is_some_and(|of| self.from(of) == 0) {
             return None;
         }
@@ -88,12 +90,12 @@ impl Registry {
         if let Some(number) = candidates.first(open) {
             return Some(number);
         }
-        if now < candidates.next_scan {
+        if candidates.next_scan.is_some_and(|next| now < next) {
             return None;
         }
         candidates.found = scan(open, of);
         if candidates.found.is_empty() {
-            candidates.next_scan = now.saturating_add(SCAN_PAUSE_MICROS);
+            candidates.next_scan = Some(now + SCAN_PAUSE);
         }
         candidates.first(open)
     }
@@ -103,7 +105,7 @@ impl Candidates {
     /// The first candidate that still waits.
     fn first(&mut self, open: &HashMap<u64, Connection>) -> Option<u64> {
         while let Some((since, number)) = self.found.pop_front() {
-            let still = open.get(&number).and_then(|connection| connection.activity.waiting_since());
+            let still = open.get(&number).and_then(|connection| connection.state.waiting_since());
             if still == Some(since) {
                 return Some(number);
             }
@@ -113,10 +115,10 @@ impl Candidates {
 }
 
 /// Finds the connections that have waited longest.
-fn scan(open: &HashMap<u64, Connection>, of: Option<IpAddr>) -> VecDeque<(u64, u64)> {
+fn scan(open: &HashMap<u64, Connection>, of: Option<IpAddr>) -> VecDeque<(Instant, u64)> {
     let concerned = open.iter().filter(|(_, connection)| of.is_none_or(|of| of == connection.address));
     let mut waiting: Vec<_> =
-        concerned.filter_map(|(number, connection)| Some((connection.activity.waiting_since()?, *number))).collect();
+        concerned.filter_map(|(number, connection)| Some((connection.state.waiting_since()?, *number))).collect();
     if waiting.len() > EVICTION_BATCH {
         waiting.select_nth_unstable(EVICTION_BATCH);
         waiting.truncate(EVICTION_BATCH);
@@ -126,40 +128,55 @@ fn scan(open: &HashMap<u64, Connection>, of: Option<IpAddr>) -> VecDeque<(u64, u
 }
 
 #[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
 mod tests {
     use tokio::sync::oneshot::Receiver;
-    use tokio::time::Instant;
 
     use super::*;
-
-    /// A time after all others in these tests.
-    const NOW: u64 = 1_000_000;
+    use crate::connection_state::{State, Wait};
 
     struct Opened {
         registry: Registry,
         evictions: Vec<Receiver<()>>,
-        activity: Vec<ConnectionActivity>,
+        states: Vec<ConnectionState>,
+        first: Instant,
     }
 
     impl Opened {
         /// Opens this many connections, one microsecond apart, from two addresses in turn.
         fn new(count: u8) -> Self {
-            let (epoch, mut registry) = (Instant::now(), Registry::default());
-            let (mut evictions, mut activity) = (Vec::new(), Vec::new());
+            let mut opened = Self {
+                registry: Registry::default(),
+                evictions: Vec::new(),
+                states: Vec::new(),
+                first: Instant::now(),
+            };
             for number in 0..count {
-                let ((leave, left), opened) = (oneshot::channel(), ConnectionActivity::new(epoch));
-                opened.mark_waiting_since(1 + u64::from(number));
+                let (leave, left) = oneshot::channel();
                 let address = IpAddr::from([192, 0, 2, number % 2]);
-                registry.insert(number.into(), Connection { leave, activity: opened.clone(), address });
-                evictions.push(left);
-                activity.push(opened);
+                let state = ConnectionState::new();
+                opened.registry.insert(number.into(), Connection { leave, state: state.clone(), address });
+                opened.evictions.push(left);
+                opened.states.push(state);
+                opened.waits(number.into(), number.into());
             }
-            Self { registry, evictions, activity }
+            opened
+        }
+
+        /// Has a connection wait since so many microseconds after the first one.
+        fn waits(&self, number: usize, micros: u64) {
+            let since = self.first + Duration::from_micros(micros);
+            self.states[number].set(State::Client { what: Wait::Request, since });
+        }
+
+        /// A time after all others here.
+        fn now(&self) -> Instant {
+            self.first + Duration::from_secs(1)
         }
 
         /// Evicts a connection, and returns the one that was asked to close, if any.
         fn evict(&mut self, of: Option<IpAddr>) -> Option<usize> {
-            let evicted = self.registry.evict(of, NOW);
+            let evicted = self.registry.evict(of, self.now());
             let closed = self.evictions.iter_mut().position(|eviction| eviction.try_recv().is_ok());
             assert_eq!(evicted, closed.is_some());
             closed
@@ -169,15 +186,10 @@ mod tests {
     #[test]
     fn the_connection_that_waited_longest_goes_first() {
         let mut opened = Opened::new(5);
-        for (at, activity) in opened.activity.iter().enumerate() {
-            match at {
-                // The client was active again.
-                0 => activity.mark_waiting_since(100),
-                // The connection is answering a request.
-                1 => activity.toggle(),
-                _ => {}
-            }
-        }
+        // The client was active again.
+        opened.waits(0, 100);
+        // The connection is answering a request.
+        opened.states[1].begin_answer();
         let order: Vec<_> = (0..6).map(|_| opened.evict(None)).collect();
         assert_eq!(
             order,
@@ -205,18 +217,21 @@ mod tests {
         assert_eq!(scans, [None], "an address that is gone is forgotten: {scans:?}");
 
         let mut opened = Opened::new(4);
-        opened.activity.iter().for_each(ConnectionActivity::toggle);
+        opened.states.iter().for_each(ConnectionState::begin_answer);
         for of in [Some(one), None, Some(one), None] {
             assert_eq!(opened.evict(of), None);
         }
-        assert!(opened.registry.next.values().all(|next| next.next_scan > NOW), "neither is looked for again at once");
+        assert!(
+            opened.registry.next.values().all(|next| next.next_scan > Some(opened.now())),
+            "neither is looked for again at once"
+        );
     }
 
     #[test]
     fn a_connection_that_is_heard_of_after_it_was_found_stays() {
         let mut opened = Opened::new(3);
         assert_eq!(opened.evict(None), Some(0));
-        opened.activity.iter().skip(1).take(1).for_each(|second| second.mark_waiting_since(100));
+        opened.waits(1, 100);
         assert_eq!((opened.evict(None), opened.evict(None)), (Some(2), Some(1)));
     }
 
