@@ -218,7 +218,7 @@ impl Dispatcher {
                 ApiError::from(BadRequest::Prefetch).into_response()
             }
             Some((_, route)) if route.is_visited && !is_navigation(request.headers()) => {
-                navigation::answer_other(app, route, request.headers(), request.uri()).await
+                Box::pin(navigation::answer_other(app, route, request.headers(), request.uri())).await
             }
             Some((row, route)) => {
                 let path_params = matched.path_params.clone();

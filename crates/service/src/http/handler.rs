@@ -69,7 +69,8 @@ macro_rules! operation {
                 let renewing = move |$(mut $argument: $argument,)* mut $last: $last| {
                     $($argument.renew();)*
                     $last.renew();
-                    self($($argument,)* $last)
+                    // On the heap, and only now: while a body arrives, what the handler may ever wait for takes no memory.
+                    Box::pin(self($($argument,)* $last))
                 };
                 Handler::<(M, $($argument,)* $last,), RequestContext>::call(renewing, request, context)
             }

@@ -36,17 +36,19 @@ pub(crate) async fn run_limited(
     let limit = route.limit;
     let counted = limit.key_and_rate(&app.settings.limits);
     let subject = counted.map(|_| RequestSubject::of(limit, &request, context.peer));
-    let request = claim_body(route, request, &context).await;
+    // What most requests do not do is on the heap, here and in the dispatcher: a future has room for whatever it may ever wait for, and
+    // a client that sends its body slowly keeps it.
+    let request = if route.brings_code { Box::pin(claim_body(request, &context)).await } else { Ok(request) };
     let Some((key_and_rate, subject)) = counted.zip(subject) else {
         return Ok(answer(route, request, context).await);
     };
     if !matches!(limit, RateLimit::Verify | RateLimit::Events) {
-        subject.count(app, key_and_rate).await?;
+        Box::pin(subject.count(app, key_and_rate)).await?;
         return Ok(answer(route, request, context).await);
     }
     let response = answer(route, request, context).await;
     if is_negative(&response) {
-        subject.count(app, key_and_rate).await?;
+        Box::pin(subject.count(app, key_and_rate)).await?;
     }
     Ok(response)
 }

@@ -30,7 +30,6 @@ use crate::http::request::{
     client_address,
 };
 use crate::http::response::redirect::CALLBACK_PATH;
-use crate::http::route::Route;
 
 /// Whether the codes of a request are its own; refused if one is claimed for another browser or another request.
 #[derive(Clone, Debug)]
@@ -56,7 +55,8 @@ pub(crate) async fn claim_query(app: &App, peer: IpAddr, mut request: Request) -
     let Some(codes) = BroughtCodes::of(codes.map(|(_, code)| code.into_owned())) else { return Ok(request) };
     let asked = (path == CALLBACK_PATH).then_some(["callback", query]);
     let returned = ReturnedQuery::read(app, query);
-    let claimed = claim(app, &bearer(app, peer, request.headers(), returned, asked), &codes).await?;
+    let bearer = bearer(app, peer, request.headers(), returned, asked);
+    let claimed = Box::pin(claim(app, &bearer, &codes)).await?;
     if let Err(Error::Refused(limited @ Refusal::RateLimited(_))) = claimed.0 {
         return Err(limited.into());
     }
@@ -70,11 +70,8 @@ fn is_embedded_elsewhere(headers: &HeaderMap) -> bool {
     says("sec-fetch-site", "cross-site") && !says("sec-fetch-mode", "navigate")
 }
 
-/// Claims the code in the body of a request, where a route takes one; the error is that of a body that cannot be read.
-pub(crate) async fn claim_body(route: &Route, request: Request, context: &RequestContext) -> Result<Request, ApiError> {
-    if !route.brings_code {
-        return Ok(request);
-    }
+/// Claims the code in the body of a request whose route takes one; the error is that of a body that cannot be read.
+pub(crate) async fn claim_body(request: Request, context: &RequestContext) -> Result<Request, ApiError> {
     let FullRequest(request) = FullRequest::from_request(request, context).await?;
     let (mut parts, body) = request.into_parts();
     let fields = serde_json::from_slice::<Fields>(&body).unwrap_or_default();
