@@ -9,9 +9,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf, Take};
 use crate::connection_state::ConnectionState;
 use crate::server_tls::ClientStream;
 
-/// The most bytes of one read. The HTTP library doubles its buffer after a read that fills it, and keeps it: with less than its first
-/// size, which is 8 KiB, the buffer of a slow or idle client stays as small as that.
-const MAX_READ_BYTES: u64 = 8 * 1024 - 1;
+/// The most bytes of one read: a page of memory. The HTTP library reads into a buffer of 8 KiB, and doubles it after a read that fills
+/// it. So the buffer of a slow or idle client stays as small as that, and half of it is never touched.
+const MAX_READ_BYTES: u64 = 4 * 1024;
 
 /// The most bytes of a client that are read and dropped at the end.
 const MAX_DISCARDED_BYTES: usize = 256 * 1024;
