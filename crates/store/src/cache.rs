@@ -30,7 +30,6 @@ pub use person::CachedPerson;
 pub(crate) use session::LAST_USE_INTERVAL_MILLIS;
 pub use session::SessionWithPerson;
 
-use crate::if_cached::leave_cache;
 use crate::{AccessRules, AccessTokenRecord};
 
 /// The most access tokens that are cached.
@@ -159,7 +158,6 @@ impl Cache {
             if let Some(value) = entries.get(key) {
                 return CacheLookup::Hit(value);
             }
-            leave_cache().await;
             // Boxed, since a hit has no use for a timer.
             match Box::pin(timeout(FILL_TIMEOUT, entries.get_value_or_guard_async(key))).await {
                 Ok(Err(placeholder)) => return CacheLookup::Miss(Gap(Some(placeholder))),

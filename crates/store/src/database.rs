@@ -54,7 +54,6 @@ pub(crate) use value::SqlValue;
 use erased::{ReadWork, Running, WriteWork, erase_read, erase_write};
 
 use crate::cache::Cache;
-use crate::if_cached::leave_cache;
 use crate::{ChainKeys, Result, StoreError};
 
 /// How long an attempt may have taken after which another one is made in the same request.
@@ -112,7 +111,6 @@ impl Database {
     }
 
     async fn read_erased(&self, query: ReadWork) -> Result<()> {
-        leave_cache().await;
         let began = Instant::now();
         let done = match &self.backend {
             Backend::Sqlite(database) => database.readers.read(query).await,
@@ -134,7 +132,6 @@ impl Database {
     }
 
     async fn write_erased(&self, work: WriteWork) -> Result<()> {
-        leave_cache().await;
         let began = Instant::now();
         let done = match &self.backend {
             Backend::Sqlite(database) => database.writer.run(work).await,

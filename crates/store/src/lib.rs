@@ -18,7 +18,6 @@ mod deny_list;
 mod directory;
 mod due_time;
 mod error;
-mod if_cached;
 mod ip_rules;
 mod links;
 mod locks;
@@ -78,7 +77,6 @@ pub use directory::{
 };
 pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};
-pub use if_cached::if_cached;
 pub use links::IdentityLink;
 pub use login_log::{
     AuditEvent, ChainKeys, InvalidReceipt, KeyCheckState, KeyForgetting, KeyState, KeySwitch, KnownKeys, LogEntry,
