@@ -165,7 +165,7 @@ pub(crate) const SHARED_SIGN_IN_RATIO: f64 = 0.85;
 /// The target throughput of status requests for a waiting ticket, relative to a bare handler.
 pub(crate) const STATUS_RATIO: f64 = 0.8;
 /// The target CPU time of a QR code with its picture, in seconds.
-pub(crate) const QR_CODE_SECONDS: f64 = 80e-6;
+pub(crate) const QR_CODE_SECONDS: f64 = 200e-6;
 /// The target size of the picture of a QR code, in bytes.
 pub(crate) const PICTURE_BYTES: usize = 1_500;
 /// The target throughput of userinfo, relative to a bare handler.
