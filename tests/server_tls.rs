@@ -3,8 +3,14 @@
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::crypto::aws_lc_rs::{DEFAULT_KX_GROUPS, default_provider, kx_group};
+use rustls::crypto::{CryptoProvider, SupportedKxGroup};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, NamedGroup, RootCertStore};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
@@ -83,6 +89,23 @@ impl Desk {
         pem.unwrap_or_else(|| panic!("no certificate: {text}")).0.trim().to_owned()
     }
 
+    /// How keys are agreed on with a client that offers these ways.
+    fn key_exchange(&self, offered: &[&'static dyn SupportedKxGroup]) -> NamedGroup {
+        let certificate = CertificateDer::from_pem_file(self.directory.path().join("certificate.pem")).unwrap();
+        let mut trusted = RootCertStore::empty();
+        trusted.add(certificate).unwrap();
+        let provider = CryptoProvider { kx_groups: offered.to_vec(), ..default_provider() };
+        let client = ClientConfig::builder_with_provider(Arc::new(provider)).with_safe_default_protocol_versions();
+        let client = client.unwrap().with_root_certificates(trusted).with_no_client_auth();
+        let name = ServerName::try_from("localhost").unwrap();
+        let mut client = ClientConnection::new(Arc::new(client), name).unwrap();
+        let mut stream = std::net::TcpStream::connect(&self.process.address).unwrap();
+        while client.is_handshaking() {
+            client.complete_io(&mut stream).unwrap();
+        }
+        client.negotiated_key_exchange_group().unwrap().name()
+    }
+
     fn write(&self, name: &str, text: &str) {
         std::fs::write(self.directory.path().join(name), text).unwrap();
     }
@@ -113,6 +136,14 @@ fn the_two_current_versions_are_spoken_and_no_other() {
         assert!(!text.contains("HTTP/1.1") && text.contains("alert"), "{refused:?}: {text}");
     }
     assert!(desk.get("/healthz", &["-alpn", "h2,http/1.1"]).1.contains("HTTP/1.1 200"));
+}
+
+/// What is recorded today stays unreadable for a quantum computer of tomorrow, unless the client is too old for that.
+#[test]
+fn keys_are_agreed_on_in_a_way_that_quantum_computers_do_not_break() {
+    let desk = Desk::start(&[]);
+    assert_eq!(desk.key_exchange(DEFAULT_KX_GROUPS), NamedGroup::X25519MLKEM768);
+    assert_eq!(desk.key_exchange(&[kx_group::X25519]), NamedGroup::X25519);
 }
 
 #[test]

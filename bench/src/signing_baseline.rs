@@ -1,10 +1,10 @@
 //! The minimal baseline for tokens: RS256 signatures alone, on every core.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use ring::rand::SystemRandom;
-use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::rsa::KeySize;
+use aws_lc_rs::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 
 use crate::error::BenchError;
 use crate::server::cpu;
@@ -21,13 +21,9 @@ pub(crate) struct SigningBaseline {
 }
 
 impl SigningBaseline {
-    /// Makes a key. *ring* cannot, so OpenSSL does.
+    /// Makes a key.
     pub(crate) fn make() -> Result<Self, BenchError> {
-        let mut command = Command::new("openssl");
-        command.args(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-outform", "DER"]);
-        let made = command.output().map_err(|error| format!("openssl cannot be run ({error}); please install it"))?;
-        // Which of the two encodings it writes depends on its version.
-        let key = RsaKeyPair::from_pkcs8(&made.stdout).or_else(|_| RsaKeyPair::from_der(&made.stdout))?;
+        let key = RsaKeyPair::generate(KeySize::Rsa2048)?;
         Ok(Self { key, threads: std::thread::available_parallelism().map_or(1, usize::from) })
     }
 
@@ -50,7 +46,7 @@ impl SigningBaseline {
 
     fn sign_until(&self, end: Instant) -> Result<Vec<u32>, BenchError> {
         let (rng, message) = (SystemRandom::new(), [b'x'; SIGNED_BYTES]);
-        let mut signature = vec![0; self.key.public().modulus_len()];
+        let mut signature = vec![0; self.key.public_modulus_len()];
         let (mut latencies, mut last) = (Vec::new(), now());
         while last < end {
             self.key.sign(&RSA_PKCS1_SHA256, &rng, &message, &mut signature)?;

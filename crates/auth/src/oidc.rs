@@ -23,7 +23,6 @@ mod prompt;
 mod refresh;
 mod request_check;
 mod revocation;
-mod rsa_key;
 mod signing_key;
 mod sso;
 mod subject;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{fs, io, thread};
 
 use deskpass_core::{Digest, Timestamp, opaque_debug};
-use rustls::crypto::ring;
+use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
@@ -151,7 +151,7 @@ impl ServerTls {
         let (content, digest) = files.read()?;
         let pair = Arc::new(CurrentPair(RwLock::new(Arc::new(files.parse(&content)?))));
         let unusable = |why| TlsError::Unusable { path: certificate.clone(), why };
-        let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let builder = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()));
         let builder = builder.with_safe_default_protocol_versions().map_err(unusable)?.with_no_client_auth();
         let resolver: Arc<CurrentPair> = Arc::clone(&pair);
         let mut config = builder.with_cert_resolver(resolver);
@@ -271,7 +271,7 @@ impl TlsFiles {
         let chain = chain.ok_or_else(|| TlsError::NoCertificate(self.certificate.clone()))?;
         let no_key = || TlsError::NoKey(self.key.clone());
         let key = PrivateKeyDer::from_pem_slice(&content.key).map_err(|_| no_key())?;
-        CertifiedKey::from_der(chain, key, &ring::default_provider()).map_err(|error| match error {
+        CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider()).map_err(|error| match error {
             Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
                 TlsError::Mismatch { key: self.key.clone(), certificate: self.certificate.clone() }
             }

@@ -41,5 +41,5 @@ pub(crate) fn pem(certificates: &[CertificateDer<'_>]) -> Vec<u8> {
 /// Installs the process-wide cryptography provider, which some clients require.
 pub(crate) fn install_crypto_provider() {
     // Fails only when a provider is installed already, and this is the only one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }

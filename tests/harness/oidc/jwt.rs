@@ -45,7 +45,7 @@ pub(crate) fn signed_by_us(jwks: &Value, token: &str) -> bool {
 }
 
 fn verify(scheme: SignatureScheme, key: &[u8], signed: &str, signature: &[u8]) -> bool {
-    let provider = rustls::crypto::ring::default_provider();
+    let provider = rustls::crypto::aws_lc_rs::default_provider();
     let known = provider.signature_verification_algorithms.mapping;
     let (_, algorithms) = known.iter().find(|(given, _)| *given == scheme).unwrap();
     algorithms[0].verify_signature(key, signed.as_bytes(), signature).is_ok()

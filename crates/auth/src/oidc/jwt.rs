@@ -67,13 +67,12 @@ impl Auth {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
-    use deskpass_core::Entropy;
     use deskpass_core::oidc::SigningAlgorithm;
 
     use super::*;
 
     fn key() -> SigningKey {
-        SigningKey::generate(SigningAlgorithm::Es256, Entropy::system()).unwrap().0
+        SigningKey::generate(SigningAlgorithm::Es256).unwrap().0
     }
 
     #[test]

@@ -247,9 +247,8 @@ impl Auth {
     ) -> Result<Option<String>, Error> {
         // Another node may have replaced the key that it is sealed with.
         self.follow_keys().await?;
-        let entropy = self.entropy;
         // An RSA key takes a large part of a second.
-        let made = tokio::task::spawn_blocking(move || SigningKey::generate(algorithm, entropy)).await;
+        let made = tokio::task::spawn_blocking(move || SigningKey::generate(algorithm)).await;
         let (key, private) = made.map_err(|_| InternalError::SigningKey("making one was interrupted"))??;
         let kid = key.kid().to_owned();
         let name = SigningKeyName { kid: &kid, algorithm };

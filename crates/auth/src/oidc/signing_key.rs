@@ -1,22 +1,25 @@
-//! A key that signs ID tokens and logout tokens. Making an RSA key is in `rsa_key`; everything else is done by *ring*.
+//! A key that signs ID tokens and logout tokens.
 
 use std::fmt;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use deskpass_core::Entropy;
-use deskpass_core::oidc::SigningAlgorithm;
-use ring::digest::{SHA256, digest};
-use ring::rand::SystemRandom;
-use ring::rsa::PublicKeyComponents;
-use ring::signature::{
+use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::encoding::{AsDer as _, Pkcs8V1Der};
+use aws_lc_rs::error::Unspecified;
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::rsa::{KeySize, PublicKeyComponents};
+use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _, RSA_PKCS1_2048_8192_SHA256,
     RSA_PKCS1_SHA256, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
 };
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use deskpass_core::oidc::SigningAlgorithm;
 use serde_json::Value;
 
-use super::rsa_key::make_rsa_key;
 use crate::{Error, InternalError};
+
+/// The length of what PKCS#8 puts in front of the PKCS#1 form of an RSA key of 2048 bits.
+const PKCS8_HEADER_BYTES: usize = 26;
 
 /// The members of a JWK that its thumbprint is made of, in alphabetical order. Their values need no escaping.
 type PublicMembers = Vec<(&'static str, String)>;
@@ -26,7 +29,6 @@ pub struct SigningKey {
     kid: String,
     jwk: Value,
     pair: KeyPair,
-    rng: SystemRandom,
 }
 
 enum KeyPair {
@@ -39,17 +41,12 @@ pub(crate) struct PrivateKey(pub(crate) Vec<u8>);
 
 impl SigningKey {
     /// Makes a new key. It takes a while, above all for RSA.
-    pub(crate) fn generate(algorithm: SigningAlgorithm, entropy: Entropy) -> Result<(Self, PrivateKey), Error> {
-        let private = match algorithm {
-            SigningAlgorithm::Rs256 => make_rsa_key(entropy)?,
-            // *ring* takes no bytes from elsewhere: it asks the operating system itself, as it does for each signature.
-            SigningAlgorithm::Es256 => {
-                EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new())
-                    .map_err(|_| InternalError::SigningKey("no P-256 key could be made"))?
-                    .as_ref()
-                    .to_vec()
-            }
+    pub(crate) fn generate(algorithm: SigningAlgorithm) -> Result<(Self, PrivateKey), Error> {
+        let made = match algorithm {
+            SigningAlgorithm::Rs256 => make_rsa_key(),
+            SigningAlgorithm::Es256 => make_ec_key(),
         };
+        let private = made.map_err(|_| InternalError::SigningKey("no key could be made"))?;
         let key = Self::open(algorithm, &private)?;
         // A key whose parts do not fit signs nothing that can be verified. It must not be published.
         let sample = b"deskpass signing key";
@@ -59,9 +56,8 @@ impl SigningKey {
         Ok((key, PrivateKey(private)))
     }
 
-    /// Opens a private key. *ring* checks that its parts are consistent.
+    /// Opens a private key. The library checks that its parts are consistent.
     pub(crate) fn open(algorithm: SigningAlgorithm, private: &[u8]) -> Result<Self, Error> {
-        let rng = SystemRandom::new();
         let invalid = |_| InternalError::SigningKey("it is damaged");
         let (pair, mut members) = match algorithm {
             SigningAlgorithm::Rs256 => {
@@ -70,8 +66,7 @@ impl SigningKey {
                 (KeyPair::Rsa(pair), members)
             }
             SigningAlgorithm::Es256 => {
-                let pair =
-                    EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, private, &rng).map_err(invalid)?;
+                let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, private).map_err(invalid)?;
                 let members = ec_members(&pair).ok_or(InternalError::SigningKey("its public key is damaged"))?;
                 (KeyPair::Ecdsa(pair), members)
             }
@@ -79,7 +74,7 @@ impl SigningKey {
         let kid = thumbprint(&members);
         members.extend([("use", "sig".to_owned()), ("alg", algorithm.name().to_owned()), ("kid", kid.clone())]);
         let jwk = members.into_iter().map(|(name, value)| (name.to_owned(), Value::String(value))).collect();
-        Ok(Self { kid, jwk: Value::Object(jwk), pair, rng })
+        Ok(Self { kid, jwk: Value::Object(jwk), pair })
     }
 
     /// The identifier: the thumbprint of the public key (RFC 7638).
@@ -106,13 +101,14 @@ impl SigningKey {
     /// Signs a message.
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         let failed = |_| InternalError::SigningKey("the signature could not be made");
+        let rng = SystemRandom::new();
         match &self.pair {
             KeyPair::Rsa(pair) => {
-                let mut signature = vec![0; pair.public().modulus_len()];
-                pair.sign(&RSA_PKCS1_SHA256, &self.rng, message, &mut signature).map_err(failed)?;
+                let mut signature = vec![0; pair.public_modulus_len()];
+                pair.sign(&RSA_PKCS1_SHA256, &rng, message, &mut signature).map_err(failed)?;
                 Ok(signature)
             }
-            KeyPair::Ecdsa(pair) => Ok(pair.sign(&self.rng, message).map_err(failed)?.as_ref().to_vec()),
+            KeyPair::Ecdsa(pair) => Ok(pair.sign(&rng, message).map_err(failed)?.as_ref().to_vec()),
         }
     }
 
@@ -133,9 +129,20 @@ impl fmt::Debug for SigningKey {
     }
 }
 
+/// A new RSA key of 2048 bits as PKCS#1 (RFC 8017 §A.1.2), the form that every version opens.
+fn make_rsa_key() -> Result<Vec<u8>, Unspecified> {
+    let pkcs8: Pkcs8V1Der<'_> = RsaKeyPair::generate(KeySize::Rsa2048)?.as_der()?;
+    pkcs8.as_ref().get(PKCS8_HEADER_BYTES..).map(<[u8]>::to_vec).ok_or(Unspecified)
+}
+
+/// A new P-256 key as PKCS#8.
+fn make_ec_key() -> Result<Vec<u8>, Unspecified> {
+    Ok(EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)?.to_pkcs8v1()?.as_ref().to_vec())
+}
+
 /// The numbers have no leading zeros (RFC 7518 §6.3.1).
 fn rsa_members(pair: &RsaKeyPair) -> PublicMembers {
-    let PublicKeyComponents::<Vec<u8>> { n, e } = pair.public().into();
+    let PublicKeyComponents::<Vec<u8>> { n, e } = pair.public_key().into();
     vec![("e", URL_SAFE_NO_PAD.encode(e)), ("kty", "RSA".to_owned()), ("n", URL_SAFE_NO_PAD.encode(n))]
 }
 
@@ -176,8 +183,7 @@ mod tests {
             (SigningAlgorithm::Rs256, 256, ["kty", "n", "e", "use", "alg", "kid"].as_slice()),
             (SigningAlgorithm::Es256, 64, &["kty", "crv", "x", "y", "use", "alg", "kid"]),
         ] {
-            let [(key, private), (other, _)] =
-                [(); 2].map(|()| SigningKey::generate(algorithm, Entropy::system()).unwrap());
+            let [(key, private), (other, _)] = [(); 2].map(|()| SigningKey::generate(algorithm).unwrap());
             let signature = key.sign(b"message").unwrap();
             assert_eq!(signature.len(), length);
             assert!(key.verifies(b"message", &signature) && !key.verifies(b"massage", &signature));
@@ -195,8 +201,8 @@ mod tests {
 
     #[test]
     fn a_public_key_has_the_form_of_its_standard() {
-        let (rsa, _) = SigningKey::generate(SigningAlgorithm::Rs256, Entropy::system()).unwrap();
-        let (ec, _) = SigningKey::generate(SigningAlgorithm::Es256, Entropy::system()).unwrap();
+        let (rsa, _) = SigningKey::generate(SigningAlgorithm::Rs256).unwrap();
+        let (ec, _) = SigningKey::generate(SigningAlgorithm::Es256).unwrap();
         let bytes = |jwk: &Value, member: &str| URL_SAFE_NO_PAD.decode(jwk[member].as_str().unwrap()).unwrap();
         let n = bytes(&rsa.public_jwk(), "n");
         assert!(n.len() == 256 && n.first().is_some_and(|first| *first >= 0x80), "2048 bits");
@@ -206,10 +212,20 @@ mod tests {
         }
     }
 
+    /// Nodes of 0.2.0, which share the database during an upgrade, open nothing else.
+    #[test]
+    fn private_keys_keep_their_form() {
+        let (_, rsa) = SigningKey::generate(SigningAlgorithm::Rs256).unwrap();
+        assert_eq!(rsa.0[..2], [0x30, 0x82], "a sequence");
+        assert_eq!(rsa.0[4..12], [2, 1, 0, 2, 0x82, 1, 1, 0], "version 0, and a modulus of 256 bytes: PKCS#1");
+        let (_, ec) = SigningKey::generate(SigningAlgorithm::Es256).unwrap();
+        assert_eq!(ec.0[..7], [0x30, 0x81, 0x87, 2, 1, 0, 0x30], "PKCS#8, with the public key");
+    }
+
     #[test]
     fn a_damaged_key_does_not_open() {
         for algorithm in SigningAlgorithm::ALL {
-            let (_, private) = SigningKey::generate(algorithm, Entropy::system()).unwrap();
+            let (_, private) = SigningKey::generate(algorithm).unwrap();
             let cut = private.0.get(..private.0.len() - 1).unwrap();
             assert!(SigningKey::open(algorithm, cut).is_err() && SigningKey::open(algorithm, b"").is_err());
             let other = SigningAlgorithm::ALL.into_iter().find(|other| *other != algorithm).unwrap();

@@ -7,13 +7,13 @@
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
 /// The settings of TLS for a connection to this machine's service.
 pub(super) fn tls_config() -> Result<ClientConfig, Error> {
-    let provider = Arc::new(ring::default_provider());
+    let provider = Arc::new(aws_lc_rs::default_provider());
     let verifier = Arc::new(AnyCertificate(Arc::clone(&provider)));
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())

@@ -52,7 +52,7 @@ impl PostgresAddress {
         }
         let mut trusted = RootCertStore::empty();
         trusted.add_parsable_certificates(tls::trusted_certificates(settings.ca_file.as_deref())?);
-        let client = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        let client = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| OpenError::Url(error.to_string()))?;
         let client = client.with_root_certificates(trusted).with_no_client_auth();
