@@ -25,6 +25,7 @@ mod password;
 mod pending_sign_in;
 mod permission;
 mod phone_question;
+mod preference;
 mod reason;
 mod recovery_code;
 mod reference;
@@ -74,6 +75,7 @@ pub use phone_question::{
     AskerPreview, InvalidAnswer, PhoneQuestion, QUESTION_LIFETIME, QuestionRefusal, QuestionStage, QuestionStatus,
     QuestionSubject, ShownField, VERIFIED_PERIOD, operation_digest,
 };
+pub use preference::{preferences, preferred};
 pub use reason::{MAX_REASON_CHARS, parse_reason};
 pub use recovery_code::RecoveryCode;
 pub use reference::Reference;

@@ -1,5 +1,6 @@
 //! The language of a page.
 
+use deskpass_core::preferred;
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
 
@@ -13,14 +14,8 @@ pub(crate) enum PageLanguage {
 impl PageLanguage {
     /// The browser's preferred language.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let preferences = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let mut best = (Self::En, 0.0);
-        for (language, quality) in preferences.split(',').take(32).filter_map(parse_preference) {
-            if quality > best.1 {
-                best = (language, quality);
-            }
-        }
-        best.0
+        let lines = headers.get_all(ACCEPT_LANGUAGE).iter().filter_map(|line| line.to_str().ok());
+        preferred(lines, Self::from_name).unwrap_or(Self::En)
     }
 
     pub(crate) fn from_name(tag: &str) -> Option<Self> {
@@ -38,10 +33,4 @@ impl PageLanguage {
             Self::Zh => chinese,
         }
     }
-}
-
-fn parse_preference(item: &str) -> Option<(PageLanguage, f32)> {
-    let (tag, quality) = item.split_once(';').unwrap_or((item, "q=1"));
-    let quality = quality.trim().strip_prefix("q=")?.parse().ok()?;
-    Some((PageLanguage::from_name(tag)?, quality))
 }

@@ -1,5 +1,6 @@
 //! Content negotiation for the encoding of a file.
 
+use deskpass_core::preferences;
 use hyper::HeaderMap;
 use hyper::header::ACCEPT_ENCODING;
 
@@ -7,24 +8,16 @@ use hyper::header::ACCEPT_ENCODING;
 pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
     let (mut gzip, mut any, mut identity) = (None, None, None);
     let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
-    for (coding, quality) in lines.flat_map(|line| line.split(',')).take(32).filter_map(weighted_item) {
+    for (coding, weight) in preferences(lines) {
         match coding.to_ascii_lowercase().as_str() {
-            "gzip" | "x-gzip" => gzip = Some(quality),
-            "*" => any = Some(quality),
-            "identity" => identity = Some(quality),
+            "gzip" | "x-gzip" => gzip = Some(weight),
+            "*" => any = Some(weight),
+            "identity" => identity = Some(weight),
             _ => {}
         }
     }
-    let gzip = gzip.or(any).unwrap_or(0.0);
-    gzip > 0.0 && gzip >= identity.unwrap_or(0.0)
-}
-
-/// A coding and its weight. Read without a library: a file exists in two encodings, so only `gzip` has to be found.
-pub(super) fn weighted_item(item: &str) -> Option<(&str, f32)> {
-    let (coding, quality) = item.split_once(';').unwrap_or((item, "q=1"));
-    let (name, quality) = quality.split_once('=')?;
-    let quality = quality.trim().parse().ok().filter(|quality| (0.0..=1.0).contains(quality))?;
-    name.trim().eq_ignore_ascii_case("q").then(|| (coding.trim(), quality))
+    let gzip = gzip.or(any).unwrap_or(0);
+    gzip > 0 && gzip >= identity.unwrap_or(0)
 }
 
 #[cfg(test)]

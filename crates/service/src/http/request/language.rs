@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
+use deskpass_core::preferred;
 use hyper::HeaderMap;
 use hyper::header::{ACCEPT_LANGUAGE, COOKIE};
 use hyper::http::request::Parts;
@@ -17,7 +18,7 @@ pub(crate) const LANGUAGE_COOKIE: &str = "deskpass_language";
 pub(crate) fn of_request(headers: &HeaderMap, default: Language) -> Language {
     let from_own_page = headers.contains_key("x-requested-with");
     let chosen = if from_own_page { chosen(headers) } else { None };
-    chosen.unwrap_or_else(|| preferred(headers, default))
+    chosen.or_else(|| accepted(headers)).unwrap_or(default)
 }
 
 /// The language that the user chose on a page.
@@ -32,26 +33,14 @@ pub(crate) fn chosen(headers: &HeaderMap) -> Option<Language> {
 }
 
 /// The supported language that the client prefers.
-fn preferred(headers: &HeaderMap, default: Language) -> Language {
-    let Some(accepted) = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()) else { return default };
-    let mut best = (default, 0.0);
-    for (language, quality) in accepted.split(',').take(32).filter_map(weighted_item) {
-        if quality > best.1 {
-            best = (language, quality);
-        }
-    }
-    best.0
-}
-
-/// A supported language and its weight. Read without a library: of a language tag, only the first part counts.
-fn weighted_item(item: &str) -> Option<(Language, f32)> {
-    let (tag, quality) = item.split_once(';').unwrap_or((item, "q=1"));
-    let quality = quality.trim().strip_prefix("q=")?.parse().ok()?;
-    match tag.trim().split('-').next()?.to_ascii_lowercase().as_str() {
-        "en" => Some((Language::En, quality)),
-        "zh" => Some((Language::Zh, quality)),
+fn accepted(headers: &HeaderMap) -> Option<Language> {
+    let lines = headers.get_all(ACCEPT_LANGUAGE).iter().filter_map(|line| line.to_str().ok());
+    // Of a language tag, only the first part counts.
+    preferred(lines, |tag| match tag.split('-').next()?.to_ascii_lowercase().as_str() {
+        "en" => Some(Language::En),
+        "zh" => Some(Language::Zh),
         _ => None,
-    }
+    })
 }
 
 impl FromRequestParts<RequestContext> for Language {
@@ -72,7 +61,7 @@ mod tests {
         let of = |accepted: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_LANGUAGE, hyper::header::HeaderValue::from_static(accepted));
-            preferred(&headers, Language::En)
+            of_request(&headers, Language::En)
         };
         assert_eq!(of("zh-CN,zh;q=0.9,en;q=0.8"), Language::Zh);
         assert_eq!(of("en-US,zh;q=0.9"), Language::En);
@@ -80,6 +69,6 @@ mod tests {
         assert_eq!(of("fr"), Language::En);
         assert_eq!(of("zh;q=0"), Language::En);
         assert_eq!(of(";;;q=,,zh;q=x"), Language::En);
-        assert_eq!(preferred(&HeaderMap::new(), Language::Zh), Language::Zh);
+        assert_eq!(of_request(&HeaderMap::new(), Language::Zh), Language::Zh);
     }
 }

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
+use deskpass_core::preferred;
 use hyper::HeaderMap;
 use hyper::header::ACCEPT;
 use hyper::http::request::Parts;
@@ -22,46 +23,27 @@ pub(crate) enum AcceptedFormat {
 impl FromRequestParts<RequestContext> for AcceptedFormat {
     type Rejection = Infallible;
     async fn from_request_parts(parts: &mut Parts, _: &RequestContext) -> Result<Self, Infallible> {
-        Ok(preferred(&parts.headers))
+        Ok(of_headers(&parts.headers))
     }
 }
 
 impl DescribeInput for AcceptedFormat {}
 
 /// The first format of the highest weight; a page where no supported format is named.
-fn preferred(headers: &HeaderMap) -> AcceptedFormat {
-    let given = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut best = (0, AcceptedFormat::Page);
-    for (form, weight) in given.flat_map(|value| value.split(',')).filter_map(range) {
-        if weight > best.0 {
-            best = (weight, form);
+fn of_headers(headers: &HeaderMap) -> AcceptedFormat {
+    let lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
+    preferred(lines, format_of).unwrap_or(AcceptedFormat::Page)
+}
+
+/// The format of a media type, whatever its parameters are.
+fn format_of(media_type: &str) -> Option<AcceptedFormat> {
+    match &*media_type.split(';').next()?.trim_end().to_ascii_lowercase() {
+        "application/json" | "application/*" | "*/*" => Some(AcceptedFormat::Page),
+        "text/csv" | "text/*" => {
+            Some(AcceptedFormat::File(ExportFormat::Csv, "text/csv; charset=utf-8; header=present"))
         }
-    }
-    best.1
-}
-
-/// A format and its weight, in thousandths. Read without a library: a handful of media types, and none of their parameters.
-fn range(text: &str) -> Option<(AcceptedFormat, u16)> {
-    let mut parts = text.split(';').map(str::trim);
-    let form = match &*parts.next()?.to_ascii_lowercase() {
-        "application/json" | "application/*" | "*/*" => AcceptedFormat::Page,
-        "text/csv" | "text/*" => AcceptedFormat::File(ExportFormat::Csv, "text/csv; charset=utf-8; header=present"),
-        "application/x-ndjson" => AcceptedFormat::File(ExportFormat::JsonLines, "application/x-ndjson"),
-        "application/jsonl" => AcceptedFormat::File(ExportFormat::JsonLines, "application/jsonl"),
-        _ => return None,
-    };
-    let quality = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
-    Some((form, quality.map_or(Some(1000), thousandths)?))
-}
-
-/// A weight of RFC 9110: from 0 to 1 with at most three decimal places.
-fn thousandths(quality: &str) -> Option<u16> {
-    let (whole, rest) = quality.split_once('.').unwrap_or((quality, ""));
-    let digits = rest.len() <= 3 && rest.bytes().all(|c| c.is_ascii_digit());
-    let behind: u16 = format!("{rest:0<3}").parse().ok().filter(|_| digits)?;
-    match whole {
-        "0" => Some(behind),
-        "1" if behind == 0 => Some(1000),
+        "application/x-ndjson" => Some(AcceptedFormat::File(ExportFormat::JsonLines, "application/x-ndjson")),
+        "application/jsonl" => Some(AcceptedFormat::File(ExportFormat::JsonLines, "application/jsonl")),
         _ => None,
     }
 }
@@ -74,7 +56,7 @@ mod tests {
 
     fn of(values: &[&'static str]) -> AcceptedFormat {
         let headers = values.iter().map(|value| (ACCEPT, HeaderValue::from_static(value)));
-        preferred(&headers.collect())
+        of_headers(&headers.collect())
     }
 
     #[test]
