@@ -38,12 +38,11 @@ async fn turned_away(platform: &mut Client, messages: u64) {
 
 /// Waits until the nodes have postponed this many notices: an attempt that is under way when the clock is set looks abandoned to others.
 async fn postponed(nodes: &[TestApp], notices: u64) {
-    let name = "deskpass_notices_total{outcome=\"postponed\"} ";
+    let name = "deskpass_notices_total{outcome=\"postponed\"}";
     until("notices are postponed", async || {
         let mut sum = 0;
         for node in nodes {
-            let figures = node.client().await.get("/metrics", &[]).await.body;
-            sum += figures.lines().find_map(|line| line.strip_prefix(name)?.parse().ok()).unwrap_or(0);
+            sum += node.client().await.metric(name).await.unwrap_or(0);
         }
         sum >= notices
     })

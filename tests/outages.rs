@@ -246,7 +246,7 @@ async fn a_silent_server_keeps_no_request_from_the_other() {
     let mut client = Client::connect(&node.address).await;
     let token = timed(&mut client, &login("admin01")).await.data()["token"].as_str().unwrap().to_owned();
     timed(&mut client, &bearer("GET", "/api/auth/me", &token, "")).await.data();
-    soon(HEALED, "in step", async || client.get("/metrics", &[]).await.body.contains("deskpass_cache_in_step 1")).await;
+    soon(HEALED, "in step", async || client.metric("deskpass_cache_in_step").await == Some(1)).await;
 }
 
 /// Many more requests than connections, while another transaction holds the rows they need.

@@ -66,13 +66,6 @@ async fn change(platform: &mut Client, who: &str, change: &Value) -> Vec<Value> 
     answer["events"].as_array().unwrap().clone()
 }
 
-/// The value of a metric of a service; zero if it has none yet.
-async fn metric(client: &mut Client, series: &str) -> u64 {
-    let metrics = client.get("/metrics", &[]).await.body;
-    let value = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
-    value.map_or(0, |value| value.parse().unwrap_or_else(|_| panic!("{series} {value}")))
-}
-
 /// Why a person left, as the event of the platform says: WeCom's does not distinguish.
 fn reason_of_event() -> &'static str {
     if platform_kind() == PlatformKind::Wecom { "out_of_range" } else { "left" }
@@ -150,8 +143,9 @@ impl Desk {
         ))
     }
 
+    /// The value of a series; zero if there is none yet.
     async fn metric(&mut self, series: &str) -> u64 {
-        metric(&mut self.client, series).await
+        self.client.metric(series).await.unwrap_or(0)
     }
 
     /// How many requests with events had this outcome.

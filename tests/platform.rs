@@ -134,7 +134,7 @@ on_one_store! {
         client.set_fault(&json!({ "api": "auth/getuserinfo", "errcode": 60020 })).await;
         assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
         assert_eq!(state(&mut client).await, "refused");
-        assert!(client.get("/metrics", &[]).await.body.contains("deskpass_platform_up 0"));
+        assert_eq!(client.metric("deskpass_platform_up").await, Some(0));
         // The error for an invalid code shows that the platform checks codes again.
         client.set_fault(&json!({ "api": "auth/getuserinfo", "errcode": 40029 })).await;
         assert_eq!(fragment(&land(&mut client, &page).await, "error"), "invalid_code");

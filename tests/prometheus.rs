@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Client, Prometheus, StoreBackend, TestApp, deployed, fragment, location, promtool, request, until,
+    Prometheus, StoreBackend, TestApp, deployed, fragment, location, metric, promtool, request, until,
 };
 use crate::sign_in_proof::show;
 
@@ -46,6 +46,17 @@ fn documented() -> BTreeSet<&'static str> {
         .filter(|name| !name.contains('.'))
         .filter(|name| name.starts_with("deskpass_") || name.starts_with("process_"))
         .collect()
+}
+
+/// The metrics as promtool reads them, in Prometheus' own format: there, the name of a counter has its suffix everywhere.
+fn for_promtool(text: &str) -> String {
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    let counters: BTreeSet<_> = types.filter_map(|line| line.strip_suffix(" counter")).collect();
+    let lines = text.lines().map(|line| match line.splitn(4, ' ').collect::<Vec<_>>()[..] {
+        ["#", what, name, rest] if counters.contains(name) => format!("# {what} {name}_total {rest}\n"),
+        _ => format!("{line}\n"),
+    });
+    lines.collect()
 }
 
 /// The names of the metrics in Prometheus' text format, which must all have help and a type.
@@ -116,7 +127,10 @@ async fn metrics_are_as_prometheus_wants_them_and_every_query_of_the_dashboard_r
             // Scraped before anything happens: what happens then is an increase.
             let prometheus = Prometheus::scraping(&app.address).await;
             sign_in_by_every_method(&app).await;
-            let text = app.client().await.get("/metrics", &[]).await.body;
+            let answer = app.client().await.get("/metrics", &[]).await;
+            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            assert_eq!(answer.header("content-type"), Some(kind));
+            let text = for_promtool(&answer.body);
             let found = exposed(&text);
             let known: BTreeSet<_> = documented().into_iter().filter(|name| !ELSEWHERE.contains(name)).collect();
             let told: BTreeSet<_> = found.iter().copied().filter(|name| !ELSEWHERE.contains(name)).collect();
@@ -191,26 +205,23 @@ on_one_store! {
             "deskpass_password_hash_queue_length 0",
             r#"deskpass_clock_skew_seconds{reference="service"} 0"#,
         ] {
-            assert!(text.lines().any(|given| given == line), "{line} is missing in\n{text}");
+            let (series, value) = line.rsplit_once(' ').unwrap();
+            assert_eq!(metric(&text, series), Some(value), "{line} is missing in\n{text}");
         }
-        let counted = |start: &str| text.lines().any(|line| line.starts_with(start) && !line.ends_with(" 0"));
+        let counted = |series: &str| metric(&text, series).is_some_and(|value| value != "0");
         assert!(counted(r#"deskpass_platform_calls_total{api="auth/getuserinfo",outcome="ok"}"#), "{text}");
         assert!(counted(r#"deskpass_platform_calls_total{api="auth/getuserinfo",outcome="invalid"}"#), "{text}");
         assert!(counted(r#"deskpass_platform_call_duration_seconds_count{api="gettoken"}"#), "{text}");
         assert!(counted(r#"deskpass_store_operation_duration_seconds_count{operation="write"}"#), "{text}");
-        assert!(counted("deskpass_connections "), "{text}");
+        assert!(counted("deskpass_connections"), "{text}");
     }
 
     async fn connections_are_counted_while_they_are_open(app) {
         let mut client = app.client().await;
-        let open = async |client: &mut Client| {
-            let text = client.get("/metrics", &[]).await.body;
-            text.lines().find_map(|line| line.strip_prefix("deskpass_connections ")).unwrap().to_owned()
-        };
         let mut second = app.client().await;
         second.get("/healthz", &[]).await;
-        assert_eq!(open(&mut client).await, "2");
+        assert_eq!(client.metric("deskpass_connections").await, Some(2));
         drop(second);
-        until("the connection is closed", async || open(&mut client).await == "1").await;
+        until("the connection is closed", async || client.metric("deskpass_connections").await == Some(1)).await;
     }
 }

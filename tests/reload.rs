@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::cli_simulate::Simulated;
 use crate::harness::{
-    Client, Operator, PRODUCTION, Process, Servers, TestSocket, binary, location, rounds, until, with_settings,
+    Client, Operator, PRODUCTION, Process, Servers, TestSocket, binary, location, metric, rounds, until, with_settings,
 };
 
 /// A service in development mode with a settings file.
@@ -55,8 +55,7 @@ impl Desk {
 
     async fn metric(&self, name: &str) -> String {
         let metrics = self.client().await.get("/metrics", &[]).await.body;
-        let line = metrics.lines().find(|line| line.split(' ').next() == Some(name));
-        line.and_then(|line| line.split(' ').nth(1)).unwrap_or_else(|| panic!("no {name}: {metrics}")).to_owned()
+        metric(&metrics, name).unwrap_or_else(|| panic!("no {name}: {metrics}")).to_owned()
     }
 
     fn socket(&self) -> PathBuf {

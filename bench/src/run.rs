@@ -151,7 +151,6 @@ impl Run<'_> {
     async fn memory(&mut self, server: &Server, tokens: &WordList, name: &str) -> Result<Memory, BenchError> {
         let before = server.resident()?;
         self.fill(server, tokens).await?;
-        // Reading the metrics also compacts them, so that leftovers of the fill are not counted as cache.
         let cached = cached_sessions(server).await?;
         let grown = server.resident()?.saturating_sub(before);
         let seen = format!("{} MiB for {} cached", grown >> 20, grouped(cached));
@@ -279,5 +278,7 @@ async fn metric(server: &Server, name: &str) -> Result<usize, BenchError> {
     let mut connection = Connection::open(server.address).await?;
     let figures = connection.exchange(&get("/metrics")).await?.text();
     let line = figures.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    Ok(line.ok_or_else(|| format!("no {name} among the figures"))?.trim().parse()?)
+    let value = line.ok_or_else(|| format!("no {name} among the figures"))?.trim();
+    // A gauge has a fraction.
+    Ok(value.strip_suffix(".0").unwrap_or(value).parse()?)
 }

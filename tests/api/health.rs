@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, PRODUCTION, Response, TestApp, request, settings};
+use crate::harness::{Client, PRODUCTION, Response, TestApp, metric, request, settings};
 
 /// Reads the metrics under this host name.
 async fn metrics(client: &mut Client, host: &str, headers: &[(&str, &str)]) -> Response {
@@ -47,14 +47,14 @@ on_one_store! {
         client.me("x").await.refused(401, 1001);
         client.get("/nowhere", &[]).await.refused(404, 1004);
         let text = client.get("/metrics", &[]).await.body;
-        for line in [
-            r#"deskpass_requests_total{method="GET",route="/api/auth/me",outcome="ok"} 3"#,
-            r#"deskpass_requests_total{method="GET",route="/api/auth/me",outcome="refused"} 1"#,
-            r#"deskpass_requests_total{method="other",route="other",outcome="refused"} 1"#,
-            r#"deskpass_http_request_duration_seconds_count{method="GET",route="/api/auth/me"} 4"#,
-            "deskpass_cached_sessions 1",
+        for (series, value) in [
+            (r#"deskpass_requests_total{method="GET",route="/api/auth/me",outcome="ok"}"#, "3"),
+            (r#"deskpass_requests_total{method="GET",route="/api/auth/me",outcome="refused"}"#, "1"),
+            (r#"deskpass_requests_total{method="other",route="other",outcome="refused"}"#, "1"),
+            (r#"deskpass_http_request_duration_seconds_count{method="GET",route="/api/auth/me"}"#, "4"),
+            ("deskpass_cached_sessions", "1"),
         ] {
-            assert!(text.contains(line), "{line} is missing in\n{text}");
+            assert_eq!(metric(&text, series), Some(value), "{series} in\n{text}");
         }
     }
 

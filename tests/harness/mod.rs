@@ -9,6 +9,7 @@ mod download;
 mod faketime;
 mod fault_proxy;
 mod messenger;
+mod metrics;
 mod oidc;
 mod openapi_check;
 mod operator;
@@ -34,6 +35,7 @@ pub(crate) use download::Download;
 pub(crate) use faketime::FakeClock;
 pub(crate) use fault_proxy::{Fault, FaultProxy, Fired, Trigger};
 pub(crate) use messenger::{Messenger, message_text, on_platform, platform_kind};
+pub(crate) use metrics::metric;
 pub(crate) use oidc::{
     ALL_SCOPES, Authorization, LogoutAnswer, OidcBrowser, OidcClient, Receiver, Returned, Tokens, decoded, oauth_error,
     public, registration, registration_at, signed_by_us,

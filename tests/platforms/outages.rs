@@ -60,7 +60,7 @@ on_every_platform! {
         client.set_fault(&json!({ "api": messenger.exchange, "errcode": Value::from(messenger.not_allowed) })).await;
         assert_eq!(fragment(&land(&mut client, &page, "user01").await, "error"), "platform_unavailable");
         assert_eq!(platform_state(&mut client).await, "refused");
-        assert!(client.get("/metrics", &[]).await.body.contains("deskpass_platform_up 0"));
+        assert_eq!(client.metric("deskpass_platform_up").await, Some(0));
         app.clock.advance(Duration::from_mins(11));
         assert!(land(&mut client, &page, "user01").await.contains("#ticket="));
         assert_eq!(platform_state(&mut client).await, "ok");

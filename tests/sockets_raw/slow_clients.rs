@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{MIB, resident};
 use crate::harness::{Client, Frame, Process, TestSocket, binary, until, with_settings};
 
-const CROWD: usize = 40;
+const CROWD: u64 = 40;
 
 /// Long messages, as many as fit into a body.
 fn batch() -> Value {
@@ -26,13 +26,6 @@ async fn make_key(client: &mut Client) -> String {
     let body = json!({ "name": "assistant", "scopes": ["messages"] });
     let made = client.admin_request(&admin, &code, "POST", "/api/admin/service-keys", &body).await.data();
     made["key"].as_str().unwrap().to_owned()
-}
-
-/// The value of a metric.
-async fn figure(client: &mut Client, name: &str) -> usize {
-    let metrics = client.get("/metrics", &[]).await.body;
-    let line = metrics.lines().find_map(|line| line.strip_prefix(name)).unwrap_or(" 0");
-    line.trim().parse().unwrap()
 }
 
 /// Reads all messages; returns the number of cards when no more arrive.
@@ -92,8 +85,8 @@ async fn clients_that_never_read_cost_nothing_and_slow_no_other_down() {
     let grown = most.saturating_sub(before);
     assert!(grown <= 32 * MIB, "{} MiB more", grown / MIB);
 
-    until("clients that do not read are gone", async || figure(&mut client, "deskpass_sockets ").await == 1).await;
-    assert_eq!(figure(&mut client, "deskpass_sockets_closed_total{code=\"1013\"} ").await, CROWD);
+    until("clients that do not read are gone", async || client.metric("deskpass_sockets").await == Some(1)).await;
+    assert_eq!(client.metric("deskpass_sockets_closed_total{code=\"1013\"}").await, Some(CROWD));
     good.is_quiet().await;
     drop(stuck);
 }

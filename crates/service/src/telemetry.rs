@@ -4,7 +4,6 @@ pub(crate) mod catalogue;
 mod metrics;
 mod process;
 mod registry;
-mod response_times;
 mod routes;
 
 use std::io;
@@ -19,6 +18,7 @@ use tracing_subscriber::{Layer, Registry, reload};
 use crate::config::{Log, LogFormat, LogLevel};
 
 pub(crate) use self::metrics::Metrics;
+pub(crate) use self::registry::Gauge;
 pub(crate) use self::routes::{RouteLabels, RouteMetrics};
 
 /// The log of this process.

@@ -36,7 +36,7 @@ pub(super) fn observe_platform(metrics: &Arc<Metrics>, platform: &dyn Messenger)
 }
 
 impl App {
-    /// All metrics in Prometheus' text format.
+    /// All metrics in the text format of OpenMetrics.
     pub(crate) async fn render_metrics(&self) -> String {
         let pending = timeout(PROBE_TIMEOUT, self.auth.store.pending_notices());
         let logouts = timeout(PROBE_TIMEOUT, self.show_logouts());

@@ -51,6 +51,6 @@ pub(crate) fn check(app: &App, peer: IpAddr, request: &Request) -> Option<ApiErr
 }
 
 fn note(app: &App, address: IpAddr, outcome: ForwardOutcome) {
-    app.metrics.untrusted_proxy_requests.increment(1);
+    app.metrics.untrusted_proxy_requests.inc();
     app.untrusted_proxies.note(address, outcome, app.auth.clock.now());
 }

@@ -15,17 +15,12 @@ const CERTIFICATE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Runs the periodic tasks.
 pub(super) async fn run_periodic_tasks(mut app: CurrentApp) {
-    let (mut often, mut minute) = (interval(Duration::from_secs(5)), interval(Duration::from_mins(1)));
+    let mut minute = interval(Duration::from_mins(1));
     // Missed ticks are not made up for: the clock must follow the machine's slowly.
     minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        tokio::select! {
-            _ = often.tick() => {
-                // Folds recorded values into their buckets, so that they do not accumulate.
-                app.refresh().metrics.handle.run_upkeep();
-            }
-            _ = minute.tick() => run_minute_tasks(app.refresh()).await,
-        }
+        minute.tick().await;
+        run_minute_tasks(app.refresh()).await;
     }
 }
 

@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use deskpass_core::rate_limit_address;
-use metrics::Gauge;
 use rustix::io::Errno;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
@@ -21,7 +20,7 @@ use self::registry::{Connection, Registry};
 use crate::App;
 use crate::config::Server;
 use crate::connection_state::ConnectionState;
-use crate::telemetry::Metrics;
+use crate::telemetry::{Gauge, Metrics};
 
 /// Connections beyond `server.max_connections`, for health checks and operators.
 const RESERVED_CONNECTIONS: usize = 16;
@@ -106,7 +105,7 @@ impl Slots {
             Admission::Reserve => true,
             Admission::Rejected => {
                 drop(table);
-                self.metrics.rejected_connections.increment(1);
+                self.metrics.rejected_connections.inc();
                 return None;
             }
         };
@@ -119,7 +118,7 @@ impl Slots {
         drop(table);
         let (table, alive) = (Arc::clone(&self.table), self.alive.subscribe());
         let open = self.metrics.connections.clone();
-        open.increment(1.0);
+        open.inc();
         let place = Place { reserve, number, table, open, _alive: alive };
         Some(Slot { place, leave: asked, state })
     }
@@ -127,9 +126,9 @@ impl Slots {
     fn record(&self, admission: &Admission, table: &mut ConnectionTable, max_connections: usize) {
         match admission {
             Admission::Ordinary { evicted: false } | Admission::Rejected => return,
-            Admission::Ordinary { evicted: true } => self.metrics.evicted_connections.increment(1),
-            Admission::Reserve => self.metrics.reserve_connections.increment(1),
-        }
+            Admission::Ordinary { evicted: true } => self.metrics.evicted_connections.inc(),
+            Admission::Reserve => self.metrics.reserve_connections.inc(),
+        };
         if table.logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {
             table.logged = Some(Instant::now());
             tracing::warn!(
@@ -142,7 +141,7 @@ impl Slots {
     /// Closes the connection that has waited longest, if the system has no resources for another one.
     pub(super) fn evict_on_exhaustion(&self, error: &io::Error) {
         if is_resource_exhaustion(error) && lock(&self.table).ordinary.evict(None, Instant::now()) {
-            self.metrics.evicted_connections.increment(1);
+            self.metrics.evicted_connections.inc();
         }
     }
 
@@ -212,7 +211,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let removed = lock(&self.table).registry(self.reserve).remove(self.number);
         drop(removed);
-        self.open.decrement(1.0);
+        self.open.dec();
     }
 }
 

@@ -3,7 +3,7 @@
 //! Names follow Prometheus' conventions: base units, `_total` for counters, the unit as the suffix. Every label has a closed set
 //! of values: no request can add a series. The OpenID Connect clients are those that administrators registered.
 
-use metrics::Unit;
+use prometheus_client::registry::Unit;
 
 /// A metric.
 #[derive(Clone, Copy, Debug)]
@@ -42,13 +42,12 @@ pub(super) enum MetricUnit {
 }
 
 impl MetricUnit {
-    /// The unit as the recorder knows it.
-    pub(super) const fn recorded(self) -> Option<Unit> {
+    /// The unit with which a name ends.
+    pub(super) const fn suffix(self) -> Option<Unit> {
         match self {
-            Self::Count => Some(Unit::Count),
             Self::Bytes => Some(Unit::Bytes),
             Self::Seconds | Self::UnixSeconds => Some(Unit::Seconds),
-            Self::Boolean | Self::Info => None,
+            Self::Count | Self::Boolean | Self::Info => None,
         }
     }
 }

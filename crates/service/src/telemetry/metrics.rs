@@ -1,6 +1,6 @@
 //! The metrics of the service, and the places where they are counted.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::Ordering;
 
 use deskpass_auth::{
     AttemptedCredential, AuthEvent, EventOutcome, FunnelStep, LeaverSource, LogoutOutcome, NoticeOutcome,
@@ -9,19 +9,16 @@ use deskpass_auth::{
 use deskpass_core::LoginMethod;
 use deskpass_platform::{CallOutcome, CallReport};
 use deskpass_store::{AuditEvent, Operation, OperationReport, StoreErrorKind};
-use metrics::{Counter, Gauge, Histogram};
-use metrics_exporter_prometheus::PrometheusHandle;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::histogram::Histogram;
 
 use super::catalogue::{self as metric, Metric};
-use super::process;
-use super::registry::MetricRegistry;
-use super::response_times::{self, ResponseTimes};
+use super::registry::{Gauge, MetricRegistry};
 
 /// The metrics of the service.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     pub(super) registry: MetricRegistry,
-    pub(crate) handle: PrometheusHandle,
     /// The open connections.
     pub(crate) connections: Gauge,
     /// Connections that were closed immediately: their address has too many, or the reserve is exhausted.
@@ -33,8 +30,6 @@ pub(crate) struct Metrics {
     pub(crate) untrusted_proxy_requests: Counter,
     /// Requests under host names that are not listed, by whether they were answered.
     unlisted_hosts: [(bool, Counter); 2],
-    /// The times of all routes.
-    pub(super) response_times: Mutex<Vec<Arc<ResponseTimes>>>,
     /// Messages that were sent on sockets.
     pub(crate) socket_messages: Counter,
     socket_closes: [(u16, Counter); CLOSE_CODES.len()],
@@ -109,7 +104,6 @@ impl Metrics {
             drop(registry.counter(metric::REFUSALS, [AuditEvent::SignInRefused.name(), reason]));
         }
         Self {
-            handle: registry.handle.clone(),
             connections: registry.gauge(metric::CONNECTIONS, []),
             rejected_connections: plain(metric::CONNECTIONS_REJECTED),
             evicted_connections: plain(metric::CONNECTIONS_EVICTED),
@@ -117,7 +111,6 @@ impl Metrics {
             untrusted_proxy_requests: plain(metric::UNTRUSTED_PROXY),
             unlisted_hosts: [(true, "ok"), (false, "refused")]
                 .map(|(answered, outcome)| (answered, registry.counter(metric::UNLISTED_HOST, [outcome]))),
-            response_times: Mutex::default(),
             socket_messages: plain(metric::SOCKET_MESSAGES),
             socket_closes: CLOSE_CODES
                 .map(|code| (code, registry.counter(metric::SOCKETS_CLOSED, [&*code.to_string()]))),
@@ -175,13 +168,13 @@ impl Metrics {
                 }
             }
             AuthEvent::OidcLogout(client, outcome) => {
-                self.registry.counter(metric::OIDC_LOGOUTS, [&*client, outcome.name()]).increment(1);
+                self.registry.counter(metric::OIDC_LOGOUTS, [&*client, outcome.name()]).inc();
             }
             AuthEvent::PlatformEvents(outcome) => count(&self.platform_events, outcome),
             AuthEvent::PersonChecked(outcome) => count(&self.people_checked, outcome),
             AuthEvent::PersonLeft(source) => count(&self.people_left, source),
             AuthEvent::Refused { event, reason } => {
-                self.registry.counter(metric::REFUSALS, [event.name(), reason]).increment(1);
+                self.registry.counter(metric::REFUSALS, [event.name(), reason]).inc();
             }
         }
     }
@@ -198,7 +191,7 @@ impl Metrics {
         let Some(calls) = self.platform_calls.iter().find(|calls| calls.api == api) else { return };
         count(&calls.outcomes, outcome);
         if outcome != CallOutcome::Suspended {
-            calls.seconds.record(elapsed);
+            calls.seconds.observe(elapsed.as_secs_f64());
         }
     }
 
@@ -209,7 +202,7 @@ impl Metrics {
             Operation::Write => &self.writes,
         };
         count(&operations.outcomes, failure);
-        operations.seconds.record(elapsed);
+        operations.seconds.observe(elapsed.as_secs_f64());
     }
 
     /// Sets a gauge without labels.
@@ -224,19 +217,12 @@ impl Metrics {
 
     /// Sets a counter that is counted elsewhere.
     pub(crate) fn set_counter(&self, counter: Metric, value: u64) {
-        self.registry.counter(counter, []).absolute(value);
+        self.registry.counter(counter, []).inner().fetch_max(value, Ordering::Relaxed);
     }
 
-    /// The metrics in Prometheus' text format.
+    /// All metrics in the text format of OpenMetrics.
     pub(crate) fn render(&self) -> String {
-        let routes = self.response_times.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for route in &routes {
-            route.publish();
-        }
-        let mut text = self.handle.render();
-        response_times::write(&mut text, metric::REQUEST_DURATION, &routes);
-        process::write(&mut text);
-        text
+        self.registry.render()
     }
 }
 
@@ -268,6 +254,6 @@ fn token_counters(registry: &MetricRegistry, grant: TokenGrant) -> [(TokenOutcom
 /// Counts one of a closed list.
 fn count<K: Copy + PartialEq>(counters: &[(K, Counter)], key: K) {
     if let Some((_, counter)) = counters.iter().find(|(known, _)| *known == key) {
-        counter.increment(1);
+        counter.inc();
     }
 }

@@ -1,11 +1,15 @@
-//! The metrics of the process, under the names that every dashboard knows. Prometheus counts seconds of the processor as a
-//! fraction, which the recorder cannot, so they are written here.
+//! The metrics of the process, under the names that every dashboard knows.
 
-use std::fmt::{Display, Write as _};
-use std::fs;
 use std::sync::OnceLock;
 use std::time::Duration;
+use std::{fmt, fs};
 
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Unit;
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -23,22 +27,28 @@ pub(super) const NAMES: [&str; 6] = [
 /// The length of a clock tick in files of `/proc`; the kernel's interface fixes it.
 const MILLIS_PER_TICK: u64 = 10;
 
-/// Writes the metrics that this system provides.
-pub(super) fn write(text: &mut String) {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let gauge = "gauge";
-    add(text, "process_cpu_seconds_total", "counter", "Time on processors, user and system.", Some(cpu_seconds()));
-    add(text, "process_resident_memory_bytes", gauge, "Resident memory.", memory_bytes(&status, "VmRSS:"));
-    add(text, "process_virtual_memory_bytes", gauge, "Virtual memory.", memory_bytes(&status, "VmSize:"));
-    add(text, "process_open_fds", gauge, "Open file descriptors.", open_files());
-    add(text, "process_max_fds", gauge, "Limit of open file descriptors.", getrlimit(Resource::Nofile).current);
-    add(text, "process_start_time_seconds", gauge, "When the process started, since 1970.", start_seconds());
-}
+/// The metrics that this system provides, read when they are asked for.
+#[derive(Debug)]
+pub(super) struct ProcessMetrics;
 
-fn add(text: &mut String, name: &str, kind: &str, help: &str, value: Option<impl Display>) {
-    if let Some(value) = value {
-        // Writing to a string does not fail.
-        let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n\n");
+impl Collector for ProcessMetrics {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let (help, unit) = ("Time on processors, user and system.", Unit::Seconds);
+        let cpu = encoder.encode_descriptor("process_cpu", help, Some(&unit), MetricType::Counter)?;
+        ConstCounter::new(cpu_seconds()).encode(cpu)?;
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        for (name, help, value) in [
+            ("process_resident_memory_bytes", "Resident memory.", memory_bytes(&status, "VmRSS:")),
+            ("process_virtual_memory_bytes", "Virtual memory.", memory_bytes(&status, "VmSize:")),
+            ("process_open_fds", "Open file descriptors.", open_files()),
+            ("process_max_fds", "Limit of open file descriptors.", getrlimit(Resource::Nofile).current),
+            ("process_start_time_seconds", "When the process started, since 1970.", start_seconds()),
+        ] {
+            if let Some(value) = value {
+                ConstGauge::new(value).encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -53,9 +63,10 @@ fn memory_bytes(status: &str, name: &str) -> Option<u64> {
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
-fn open_files() -> Option<usize> {
+fn open_files() -> Option<u64> {
+    let files = fs::read_dir("/proc/self/fd").ok()?;
     // The directory itself is open while it is read.
-    fs::read_dir("/proc/self/fd").ok().map(|files| files.count().saturating_sub(1))
+    u64::try_from(files.count().saturating_sub(1)).ok()
 }
 
 /// When the process started. Computed once: a clock that is set later must not look like a restart.
@@ -81,13 +92,18 @@ fn start_ticks(stat: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use prometheus_client::encoding::text::encode;
+    use prometheus_client::registry::Registry;
+
     use super::*;
 
     #[test]
     fn each_value_is_written_with_its_help() {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(ProcessMetrics));
         let mut text = String::new();
-        write(&mut text);
-        for name in NAMES {
+        assert_eq!(encode(&mut text, &registry), Ok(()));
+        for name in NAMES.map(|name| name.trim_end_matches("_total")) {
             assert!(text.contains(&format!("# HELP {name} ")) && text.contains(&format!("# TYPE {name} ")), "{text}");
         }
         assert!(cpu_seconds() > 0.0);

@@ -1,14 +1,13 @@
 //! The metrics of the rows of the route table.
 
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use hyper::StatusCode;
-use metrics::Counter;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::histogram::Histogram;
 
 use super::catalogue as metric;
 use super::metrics::Metrics;
-use super::response_times::ResponseTimes;
 
 /// The metrics of the rows of a route table: an entry for each row, and the last for requests that match no row.
 #[derive(Debug)]
@@ -25,9 +24,10 @@ pub(crate) struct RouteLabels {
 
 #[derive(Debug)]
 struct RequestMetrics {
-    times: Arc<ResponseTimes>,
+    ok: Counter,
     refused: Counter,
     failed: Counter,
+    seconds: Histogram,
     /// `None` for rows without a rate limit.
     limited: Option<Counter>,
 }
@@ -39,25 +39,15 @@ impl Metrics {
         RouteMetrics(rows.into_iter().chain([other]).map(|row| self.request_metrics(&row)).collect())
     }
 
-    fn request_metrics(&self, labels @ RouteLabels { method, path, is_limited }: &RouteLabels) -> RequestMetrics {
+    fn request_metrics(&self, RouteLabels { method, path, is_limited }: &RouteLabels) -> RequestMetrics {
         let counter = |outcome: &str| self.registry.counter(metric::REQUESTS, [method.as_str(), *path, outcome]);
         RequestMetrics {
-            times: self.response_times(labels, counter("ok")),
+            ok: counter("ok"),
             refused: counter("refused"),
             failed: counter("failed"),
+            seconds: self.registry.histogram(metric::REQUEST_DURATION, [method.as_str(), *path]),
             limited: is_limited.then(|| self.registry.counter(metric::RATE_LIMITED, [*path])),
         }
-    }
-
-    /// The times of a route. Tables with the same route share them.
-    fn response_times(&self, RouteLabels { method, path, .. }: &RouteLabels, ok: Counter) -> Arc<ResponseTimes> {
-        let mut routes = self.response_times.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = routes.iter().find(|known| known.method == *method && known.path == *path) {
-            return Arc::clone(known);
-        }
-        let times = Arc::new(ResponseTimes::new(method, path, ok));
-        routes.push(Arc::clone(&times));
-        times
     }
 }
 
@@ -65,18 +55,19 @@ impl RouteMetrics {
     /// Counts a response under its row of the table; `None` is a request that matches no row.
     pub(crate) fn record_response(&self, row: Option<usize>, status: StatusCode, elapsed: Duration) {
         let Some(figures) = row.map_or_else(|| self.0.last(), |row| self.0.get(row)) else { return };
-        match status.as_u16() {
-            ..400 => {}
-            400..500 => figures.refused.increment(1),
-            500.. => figures.failed.increment(1),
-        }
-        figures.times.record(status.as_u16() < 400, elapsed);
+        let outcome = match status.as_u16() {
+            ..400 => &figures.ok,
+            400..500 => &figures.refused,
+            500.. => &figures.failed,
+        };
+        outcome.inc();
+        figures.seconds.observe(elapsed.as_secs_f64());
     }
 
     /// Counts a request that exceeded the rate limit of its row.
     pub(crate) fn count_rate_limited(&self, row: usize) {
         if let Some(RequestMetrics { limited: Some(counter), .. }) = self.0.get(row) {
-            counter.increment(1);
+            counter.inc();
         }
     }
 }

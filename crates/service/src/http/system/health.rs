@@ -56,6 +56,6 @@ pub(crate) async fn version() -> Reply<Build> {
 
 /// Returns the metrics for Prometheus.
 pub(crate) async fn metrics(_: Operator, app: App) -> Response {
-    let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    let kind = [(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")];
     (kind, app.render_metrics().await).into_response()
 }

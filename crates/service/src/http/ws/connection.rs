@@ -122,7 +122,7 @@ impl SocketSession {
     fn handle_outgoing(&mut self, event: SocketEvent) -> Result<(), SocketClose> {
         let text = match event {
             SocketEvent::Message(message) => {
-                self.app.metrics.socket_messages.increment(1);
+                self.app.metrics.socket_messages.inc();
                 message.frame.clone()
             }
             SocketEvent::RoleChanged(role) => {
