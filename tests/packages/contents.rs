@@ -66,7 +66,7 @@ fn the_sbom_names_what_is_linked_and_the_licences_are_there() {
     assert_eq!(sbom["metadata"]["component"]["version"], env!("CARGO_PKG_VERSION"));
     let components = sbom["components"].as_array().unwrap();
     let names: BTreeSet<_> = components.iter().map(|part| part["name"].as_str().unwrap()).collect();
-    assert!(["rustls", "tokio", "rusqlite", "deskpass-service"].iter().all(|name| names.contains(name)), "{names:?}");
+    assert!(["rustls", "tokio", "rusqlite", "deskpass-auth"].iter().all(|name| names.contains(name)), "{names:?}");
     assert!(!names.contains("proptest"), "it is used by tests alone");
     for part in components.iter().filter(|part| !part["name"].as_str().unwrap().starts_with("deskpass")) {
         let is_crate = part["purl"].as_str().unwrap().starts_with("pkg:cargo/");

@@ -83,7 +83,7 @@ mod tests {
         if std::env::var_os("UPDATE_API_DESCRIPTION").is_some() {
             std::fs::write(&path, &made).unwrap();
         }
-        let command = "UPDATE_API_DESCRIPTION=1 cargo test -p deskpass-service the_description_in_docs";
+        let command = "UPDATE_API_DESCRIPTION=1 cargo test -p deskpass --lib the_description_in_docs";
         assert!(std::fs::read_to_string(path).unwrap() == made, "docs/openapi.json is out of date: run {command}");
     }
 
