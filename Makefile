@@ -7,7 +7,7 @@ help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Run the service in development mode, everything embedded, data in ./data
-	cargo run --release -- serve --dev
+	cargo run -- serve --dev
 
 cluster: ## Run two nodes with PostgreSQL, Redis and HAProxy on this machine, to be tried out
 	./tools/cluster

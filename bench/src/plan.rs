@@ -167,7 +167,7 @@ pub(crate) const STATUS_RATIO: f64 = 0.8;
 /// The target CPU time of a QR code with its picture, in seconds.
 pub(crate) const QR_CODE_SECONDS: f64 = 200e-6;
 /// The target size of the picture of a QR code, in bytes.
-pub(crate) const PICTURE_BYTES: usize = 1_500;
+pub(crate) const PICTURE_BYTES: usize = 4_000;
 /// The target throughput of userinfo, relative to a bare handler.
 pub(crate) const USERINFO_RATIO: f64 = 0.85;
 /// The target time until a program is told of a logout, in seconds.
