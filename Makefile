@@ -17,8 +17,9 @@ memory := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk 'NR == 2 && $$
 # More tests at once than processors, since tests also wait; many more would run into the timeouts of the services.
 threads := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) * 3 / 2)))
 
-test: ## Run every test, and check format, lints and documentation; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies, oathtool, systemd, schemathesis, an OpenAPI validator, a client generator, SDKs of the platforms, axe-core and programs that sign users in with OpenID Connect when they are missing
+test: ## Run every test, and check format, lints, documentation and dependencies; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies, oathtool, systemd, schemathesis, an OpenAPI validator, a client generator, SDKs of the platforms, axe-core and programs that sign users in with OpenID Connect when they are missing
 	cargo fmt --all --check
+	./tools/deny
 	$(MAKE) --no-print-directory -j2 tested tools
 	TMPDIR=$(or $(memory),$(TMPDIR),/tmp) RUST_TEST_THREADS=$(or $(RUST_TEST_THREADS),$(threads)) cargo test --workspace
 	$(MAKE) --no-print-directory clippy doc

@@ -1,4 +1,4 @@
-//! The rules of `deny.toml` about dependencies that need no database: bans, licences and sources. `make lint` checks them too,
+//! The rules of `deny.toml` about dependencies that need no database: bans, licences and sources. `tools/deny` checks them too,
 //! with cargo-deny and for every platform; this test needs nothing but cargo.
 
 use std::collections::HashSet;
