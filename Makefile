@@ -61,7 +61,7 @@ lint: clippy doc ## Check format, lints, documentation and dependencies
 	cargo fmt --all --check
 	./tools/deny
 
-bench: ## Measure speed and memory beside the least that could do the same; `make bench scale`: instead, stores with 30 million rows and ten nodes (40 minutes or more, 30 GB of disk); writes bench/RESULTS.md; installs PostgreSQL and Redis when missing
+bench: ## Measure speed and memory beside the least that could do the same, as it is delivered (profile dist, some 25 minutes); `make bench scale`: instead, a morning on which all sign in, ten nodes and stores with 30 million rows (45 minutes or more, 30 GB of disk); writes bench/RESULTS.md; installs PostgreSQL and Redis when missing
 	./tools/services
 	cargo build --profile dist -p deskpass -p deskpass-bench
 	$(or $(CARGO_TARGET_DIR),target)/dist/deskpass-bench $(filter scale,$(MAKECMDGOALS))

@@ -6,24 +6,21 @@ use std::io::{BufRead as _, Read as _};
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use axum::http::{StatusCode, Uri, response::Response};
+use axum::http::{StatusCode, response::Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
-use url::form_urlencoded;
 
 use crate::connection::HttpResponse;
 use crate::error::BenchError;
-use crate::requests::{QRCODE, USERINFO};
+use crate::requests::USERINFO;
 
 /// The response on each route; `None` on routes that are not requested.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct ResponseTemplates {
     pub(crate) verify: ResponseTemplate,
     pub(crate) me: ResponseTemplate,
-    pub(crate) status: ResponseTemplate,
-    pub(crate) qrcode: ResponseTemplate,
     pub(crate) userinfo: ResponseTemplate,
 }
 
@@ -60,9 +57,8 @@ pub(crate) struct CannedResponse {
 }
 
 impl CannedResponse {
-    /// The response, with the type of body that the library needs.
-    pub(crate) fn answer<B: From<Bytes>>(&self) -> Response<B> {
-        let mut response = Response::new(B::from(self.body.clone()));
+    pub(crate) fn answer(&self) -> Response<Body> {
+        let mut response = Response::new(Body::from(self.body.clone()));
         *response.headers_mut() = self.headers.clone();
         response
     }
@@ -72,9 +68,7 @@ impl CannedResponse {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CannedResponses {
     pub(crate) verify: &'static CannedResponse,
-    pub(crate) me: &'static CannedResponse,
-    status: &'static CannedResponse,
-    qrcode: &'static CannedResponse,
+    me: &'static CannedResponse,
     userinfo: &'static CannedResponse,
 }
 
@@ -83,14 +77,8 @@ impl CannedResponses {
     pub(crate) fn read() -> Result<Self, BenchError> {
         let mut line = String::new();
         std::io::stdin().lock().read_line(&mut line)?;
-        let ResponseTemplates { verify, me, status, qrcode, userinfo } = serde_json::from_str(&line)?;
-        Ok(Self {
-            verify: verify.ready()?,
-            me: me.ready()?,
-            status: status.ready()?,
-            qrcode: qrcode.ready()?,
-            userinfo: userinfo.ready()?,
-        })
+        let ResponseTemplates { verify, me, userinfo } = serde_json::from_str(&line)?;
+        Ok(Self { verify: verify.ready()?, me: me.ready()?, userinfo: userinfo.ready()? })
     }
 }
 
@@ -113,22 +101,9 @@ async fn userinfo(State(table): State<CannedResponses>, request: Request) -> Res
 }
 
 /// The response to a request with a token in its header.
-pub(crate) fn with_token<B: From<Bytes>>(
-    headers: &HeaderMap,
-    canned: &CannedResponse,
-) -> Result<Response<B>, StatusCode> {
+fn with_token(headers: &HeaderMap, canned: &CannedResponse) -> Result<Response<Body>, StatusCode> {
     let token = headers.get(AUTHORIZATION).and_then(|header| header.to_str().ok()?.strip_prefix("Bearer "));
     if token.is_none() { Err(StatusCode::UNAUTHORIZED) } else { Ok(canned.answer()) }
-}
-
-async fn status(State(table): State<CannedResponses>, uri: Uri) -> Result<Response<Body>, StatusCode> {
-    let mut pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-    let ticket = pairs.find_map(|(name, value)| (name == "ticket").then(|| value.into_owned()));
-    if ticket.is_none_or(|ticket| ticket.is_empty()) { Err(StatusCode::BAD_REQUEST) } else { Ok(table.status.answer()) }
-}
-
-async fn qrcode(State(table): State<CannedResponses>) -> Response<Body> {
-    table.qrcode.answer()
 }
 
 /// Reads the responses from standard input and serves them until it is closed.
@@ -142,8 +117,6 @@ async fn listen(table: CannedResponses) -> Result<(), BenchError> {
     let routes = Router::new()
         .route("/api/auth/verify", post(verify))
         .route("/api/auth/me", get(me))
-        .route("/api/auth/scan/status", get(status))
-        .route(QRCODE, get(qrcode))
         .route(USERINFO, get(userinfo));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("the bare handler is ready at http://{}", listener.local_addr()?);

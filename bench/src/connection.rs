@@ -97,8 +97,8 @@ impl<'a> HttpResponse<'a> {
     }
 }
 
-/// The offset of the body, once the response, or a request with a body, is complete.
-pub(crate) fn body_of_complete(bytes: &[u8]) -> Result<Option<usize>, BenchError> {
+/// The offset of the body, once the response is complete.
+fn body_of_complete(bytes: &[u8]) -> Result<Option<usize>, BenchError> {
     const END: &[u8] = b"\r\n\r\n";
     let Some(end) = find(bytes, END) else { return Ok(None) };
     let body = end + END.len();

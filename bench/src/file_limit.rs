@@ -6,7 +6,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const RESERVED_FILES: usize = 256;
 
 /// The number of files that the service must be allowed to open for this number of sockets: half of its connections may be sockets.
-pub(crate) const fn needed(sockets: usize) -> usize {
+const fn needed(sockets: usize) -> usize {
     2 * sockets + RESERVED_FILES
 }
 

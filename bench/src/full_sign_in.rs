@@ -1,25 +1,17 @@
-//! A complete sign-in by QR code: every request of the pages, from the sign-in page to the sign-out.
+//! A complete sign-in by QR code, with every request of the pages.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
 use crate::connection::Connection;
 use crate::error::BenchError;
-use crate::requests::{Requests, WordList, get, post_json_anonymously};
-use crate::scan::{OWNER, QrCode, collect_token, scan};
+use crate::requests::{Requests, get, post_json_anonymously};
+use crate::scan::{QrCode, collect_token, scan};
 use crate::stats::now;
 use crate::step_times::{Step, StepTimes};
 
-/// The requests of a sign-in.
-pub(crate) const REQUESTS: usize = 14;
-
-/// The time after which a sign-in counts as failed.
-const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// A browser and a phone that sign in again and again.
+/// A browser and a phone that sign in.
 #[derive(Debug)]
 pub(crate) struct FullSignIn {
     address: SocketAddr,
@@ -38,24 +30,6 @@ impl FullSignIn {
     pub(crate) async fn open(address: SocketAddr) -> Result<Self, BenchError> {
         let (browser, phone) = (Connection::open(address).await?, Connection::open(address).await?);
         Ok(Self { address, browser, phone })
-    }
-
-    /// Signs in and out, with [`REQUESTS`] requests.
-    pub(crate) async fn run(&mut self) -> Result<(), BenchError> {
-        let done = timeout(SIGN_IN_TIMEOUT, self.sign_in_and_out()).await;
-        done.map_err(|_| BenchError("it did not complete".into()))
-            .flatten()
-            .map_err(|why| why.during("a complete sign-in by QR code"))
-    }
-
-    async fn sign_in_and_out(&mut self) -> Result<(), BenchError> {
-        let mut times = StepTimes::default();
-        let shown = self.show_code(&mut times).await?;
-        let token = self.confirm(shown, OWNER, &mut times).await?;
-        for requests in [Requests::me, Requests::verify, Requests::logout] {
-            ask(&mut self.browser, &requests(WordList::one(&token))).await?;
-        }
-        Ok(())
     }
 
     /// Loads the page and its QR code, and begins to wait for the phone.

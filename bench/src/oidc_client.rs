@@ -9,7 +9,7 @@ use url::form_urlencoded::Serializer;
 
 use crate::connection::Connection;
 use crate::error::BenchError;
-use crate::requests::{Requests, TOKEN, WordList, get, post_form, post_json};
+use crate::requests::{TOKEN, get, post_form, post_json};
 
 /// An address that codes are sent to and that nobody opens.
 const REDIRECT_URI: &str = "http://127.0.0.1:9/callback";
@@ -38,12 +38,9 @@ struct Tokens {
 }
 
 impl OidcClient {
-    /// Registers a client with the command, which has the settings of the store. `backchannel` is the address that is told of logouts.
-    pub(crate) fn add(mut command: Command, name: &str, backchannel: Option<&str>) -> Result<Self, BenchError> {
-        command.args(["oidc", "client", "add", name, "--redirect-uri", REDIRECT_URI, "--json", "--dev"]);
-        if let Some(address) = backchannel {
-            command.args(["--backchannel-uri", address]);
-        }
+    /// Registers a client with the command, which has the settings of the store.
+    pub(crate) fn add(mut command: Command) -> Result<Self, BenchError> {
+        command.args(["oidc", "client", "add", "Program", "--redirect-uri", REDIRECT_URI, "--json", "--dev"]);
         let made = command.output()?;
         let Added { client_id, client_secret } = serde_json::from_slice(&made.stdout)
             .map_err(|error| format!("no client ({error}): {}", String::from_utf8_lossy(&made.stderr)))?;
@@ -67,7 +64,7 @@ impl OidcClient {
     }
 
     /// A code for the session of this token.
-    pub(crate) async fn code(&self, service: &mut Connection, token: &str) -> Result<String, BenchError> {
+    async fn code(&self, service: &mut Connection, token: &str) -> Result<String, BenchError> {
         let answer = service.exchange(&self.authorize).await?;
         let page = answer.header("location").ok_or_else(|| format!("no sign-in begins:\n{}", answer.text()))?;
         let request = parameter(page, "request")?;
@@ -85,11 +82,6 @@ impl OidcClient {
         let Tokens { access_token } = serde_json::from_slice(answer.body())
             .map_err(|error| format!("no tokens ({error}):\n{}", answer.text()))?;
         Ok(access_token)
-    }
-
-    /// Requests that redeem these codes.
-    pub(crate) fn redeem(&self, codes: WordList) -> Requests {
-        Requests::redeem(&self.form, codes)
     }
 }
 

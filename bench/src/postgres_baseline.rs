@@ -14,7 +14,7 @@ use crate::backends::{SharedBackend, connect};
 use crate::error::BenchError;
 use crate::requests::{AGENT, WordList};
 use crate::seed::{self, CORP};
-use crate::server::cpu;
+use crate::server::{NODE_CONNECTIONS, cpu};
 use crate::sqlite_baseline::{ADDRESS, ChainColumns, SignInRow};
 use crate::stats::{Cost, Round, nanoseconds, now};
 
@@ -72,7 +72,7 @@ impl Digests {
     }
 }
 
-/// PostgreSQL with as many connections as the nodes would have.
+/// PostgreSQL with as many connections as a node has.
 #[derive(Debug)]
 pub(crate) struct PostgresBaseline {
     workers: Vec<Worker>,
@@ -80,19 +80,19 @@ pub(crate) struct PostgresBaseline {
 }
 
 impl PostgresBaseline {
-    pub(crate) async fn open(backend: &SharedBackend, connections: usize, work: Work) -> Result<Self, BenchError> {
-        let mut workers = Vec::with_capacity(connections);
-        for seed in (2..).take(connections) {
+    pub(crate) async fn open(backend: &SharedBackend, work: Work) -> Result<Self, BenchError> {
+        let mut workers = Vec::with_capacity(NODE_CONNECTIONS);
+        for seed in (2..).take(NODE_CONNECTIONS) {
             workers.push(Worker::open(backend, seed).await?);
         }
         Ok(Self { workers, work })
     }
 
-    /// Does the work for the duration of a round, on this number of connections.
-    pub(crate) async fn round(&mut self, length: Duration, connections: usize) -> Result<Round, BenchError> {
+    /// Does the work for the duration of a round.
+    pub(crate) async fn round(&mut self, length: Duration) -> Result<Round, BenchError> {
         let (used, start) = (cpu("self")?, now());
-        let some = self.workers.drain(..connections.min(self.workers.len()));
-        let mut busy: JoinSet<_> = some.map(|worker| worker.until(start + length, self.work.clone())).collect();
+        let workers = self.workers.drain(..);
+        let mut busy: JoinSet<_> = workers.map(|worker| worker.until(start + length, self.work.clone())).collect();
         let mut latencies = Vec::new();
         while let Some(done) = busy.join_next().await {
             let (worker, times) = done??;

@@ -8,14 +8,13 @@ use std::io::IsTerminal as _;
 #[derive(Debug)]
 pub(crate) struct Progress {
     step: Cell<usize>,
-    steps: usize,
     /// Whether the output is a terminal, which shows progress in place; a log shows it line by line.
     terminal: bool,
 }
 
 impl Progress {
-    pub(crate) fn new(steps: usize) -> Self {
-        Self { step: Cell::new(0), steps, terminal: std::io::stderr().is_terminal() }
+    pub(crate) fn new() -> Self {
+        Self { step: Cell::new(0), terminal: std::io::stderr().is_terminal() }
     }
 
     /// Starts the next step.
@@ -36,12 +35,12 @@ impl Progress {
     }
 
     fn say(&self, what: impl Display) {
-        let (step, steps) = (self.step.get(), self.steps);
+        let step = self.step.get();
         if self.terminal {
             // Returns to the start of the line and clears it.
-            eprint!("\r\x1b[K[{step}/{steps}] {what}");
+            eprint!("\r\x1b[K[{step}] {what}");
         } else {
-            eprintln!("[{step}/{steps}] {what}");
+            eprintln!("[{step}] {what}");
         }
     }
 }

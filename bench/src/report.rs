@@ -3,99 +3,59 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::comparison::{Comparison, median_of};
+use crate::comparison::Comparison;
 use crate::plan::Group;
 use crate::progress::grouped;
-use crate::stats::Round;
+use crate::stats::{Round, median};
 
-/// The results of a run.
+/// The results of a group.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) group: Group,
     /// The version that the service reports.
     pub(crate) version: String,
-    /// The start of the run, in UTC.
+    /// The start of the measurement, in UTC.
     date: String,
     pub(crate) took: Duration,
     quick: bool,
     comparisons: Vec<Comparison>,
-    rows: Vec<String>,
+    figures: Vec<String>,
 }
 
 impl Report {
     /// Creates a section without results.
     pub(crate) fn new(group: Group, date: String, quick: bool) -> Self {
         let (version, took) = (String::new(), Duration::ZERO);
-        Self { group, version, date, took, quick, comparisons: Vec::new(), rows: Vec::new() }
+        Self { group, version, date, took, quick, comparisons: Vec::new(), figures: Vec::new() }
     }
 
-    /// Adds a comparison to both tables.
+    /// Adds a comparison, or another run of one.
     pub(crate) fn add_comparison(&mut self, comparison: Comparison) {
-        let rate = |rounds: &[Round]| format!("{}/s", grouped(whole(median_of(rounds, |round| round.rate))));
-        let ratio = comparison.ratio();
-        let target = comparison.target.map(|target| (format!("≥ {target:.2}"), ratio >= target));
-        let (target, met) = promise(target);
-        self.row([
-            &comparison.name,
-            &rate(&comparison.ours),
-            &format!("{}: {}", comparison.baseline, rate(&comparison.theirs)),
-            &format!("{ratio:.2}"),
-            &target,
-            met,
-        ]);
-        self.comparisons.push(comparison);
-    }
-
-    /// Adds a comparison to the second table only, where both sides got a given number of requests.
-    pub(crate) fn add_latencies(&mut self, comparison: Comparison) {
-        self.comparisons.push(comparison);
+        match self.comparisons.iter_mut().find(|known| known.name == comparison.name) {
+            Some(known) => known.extend(comparison),
+            None => self.comparisons.push(comparison),
+        }
     }
 
     /// Adds a figure with an optional upper limit as its target.
-    pub(crate) fn figure(&mut self, name: &str, ours: &str, figure: &str, target: Option<(&str, bool)>) {
+    pub(crate) fn figure(&mut self, name: &str, how: &str, figure: &str, target: Option<(&str, bool)>) {
         let (target, met) = promise(target.map(|(text, holds)| (format!("≤ {text}"), holds)));
-        self.row([name, ours, "–", figure, &target, met]);
+        self.row([name, how, figure, &target, met]);
     }
 
     /// Adds a number beside the one of a formula, and the range in which their ratio is expected.
     pub(crate) fn beside_formula(&mut self, name: &str, measured: f64, formula: f64, (least, most): (f64, f64)) {
         let ratio = measured / formula;
-        let (target, met) = promise(Some((format!("{least:.1} – {most:.1}"), (least..=most).contains(&ratio))));
+        let (target, met) = promise(Some((format!("{least:.1} – {most:.1} of it"), (least..=most).contains(&ratio))));
         let [measured, formula] = [measured, formula].map(|number| grouped(whole(number)));
-        self.row([name, &measured, &format!("formula: {formula}"), &format!("{ratio:.2}"), &target, met]);
+        self.row([name, &format!("formula: {formula}"), &format!("{measured}, {ratio:.2} of it"), &target, met]);
     }
 
-    /// Adds the CPU time of a request beside that of the baseline, and the range in which their ratio is expected.
-    pub(crate) fn cost_ratio(&mut self, name: &str, comparison: &Comparison, limits: Option<(f64, f64)>) {
-        let each = |rounds: &[Round]| median_of(rounds, |round| round.cpu);
-        let (ours, theirs) = (each(&comparison.ours), each(&comparison.theirs));
-        let ratio = ours / theirs;
-        let target = limits.map(|(least, most)| (format!("{least:.2} – {most:.2}"), (least..=most).contains(&ratio)));
-        let (target, met) = promise(target);
-        let beside = format!("{}: {}", comparison.baseline, duration(theirs));
-        let (low, high) = comparison.spread(|round| round.cpu);
-        self.row([name, &duration(ours), &beside, &format!("{ratio:.2} ({low:.2} – {high:.2})"), &target, met]);
+    fn row(&mut self, cells: [&str; 5]) {
+        self.figures.push(format!("| {} |", cells.join(" | ")));
     }
 
-    /// Adds the requests per second and core, from the CPU time of the service.
-    pub(crate) fn per_core(&mut self, name: &str, rounds: &[Round]) {
-        let each = median_of(rounds, |round| round.cpu);
-        let rate = format!("{}/s", grouped(whole(each.recip())));
-        self.figure(name, &format!("{} of CPU each", duration(each)), &rate, None);
-    }
-
-    /// Adds the CPU time of the service for each request, and its target in seconds.
-    pub(crate) fn cpu_each(&mut self, name: &str, rounds: &[Round], target: f64) {
-        let each = median_of(rounds, |round| round.cpu);
-        let rate = format!("{}/s of one core", grouped(whole(each.recip())));
-        self.figure(name, &rate, &duration(each), Some((&*duration(target), each <= target)));
-    }
-
-    fn row(&mut self, cells: [&str; 6]) {
-        self.rows.push(format!("| {} |", cells.join(" | ")));
-    }
-
-    /// The table, the costs and the notes.
+    /// The tables and the notes.
     pub(crate) fn markdown(&self) -> String {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
         let mut text = String::new();
@@ -104,28 +64,57 @@ impl Report {
         if self.quick {
             text += "A quick run: it shows that everything works; its figures mean little.\n\n";
         }
-        text += "| measurement | deskpass | beside it | ratio or figure | target | met? |\n|---|--:|--:|--:|--:|---|\n";
-        for row in &self.rows {
-            let _ = writeln!(text, "{row}");
+        if !self.comparisons.is_empty() {
+            text += &self.ratios();
+            text += &self.costs();
         }
-        text += &self.costs();
-        text + "\n" + notes(self.group)
+        if !self.figures.is_empty() {
+            text += "| measurement | how | figure | target | met? |\n|---|--:|--:|--:|---|\n";
+            for row in &self.figures {
+                let _ = writeln!(text, "{row}");
+            }
+            text += "\n";
+        }
+        text + notes(self.group)
     }
 
-    /// The costs of both sides of each comparison, if there are any.
-    fn costs(&self) -> String {
-        if self.comparisons.is_empty() {
-            return String::new();
-        }
-        let mut text = String::new();
-        text += "\n| latency, cost | deskpass p50 | p99 | CPU each | generator | beside it p50 | p99 | CPU each | generator | ratio in single rounds |\n";
-        text += "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+    /// The rates of both sides of each comparison, and their ratio.
+    fn ratios(&self) -> String {
+        let mut text =
+            String::from("| comparison | deskpass | beside it | ratio | worst – best run | target | met? |\n");
+        text += "|---|--:|--:|--:|--:|--:|---|\n";
         for comparison in &self.comparisons {
-            let ((low, high), name) = (comparison.spread(|round| round.rate), &comparison.name);
-            let (ours, theirs) = (times(&comparison.ours), times(&comparison.theirs));
-            let _ = writeln!(text, "| {name} | {ours} | {theirs} | {low:.2} – {high:.2} |");
+            let ratios = comparison.ratios();
+            let (ratio, ours) = (median(ratios.iter().copied()), comparison.ours(rate));
+            let (target, met) = promise(comparison.target.map(|least| {
+                let rate = comparison.least_rate.unwrap_or_default();
+                let and = comparison.least_rate.map(|rate| format!(", ≥ {rate:.0}/s")).unwrap_or_default();
+                (format!("≥ {least:.2}{and}"), ratio >= least && ours >= rate)
+            }));
+            let range = match (ratios.as_slice(), comparison.run_count()) {
+                ([worst, .., best], runs) => format!("{worst:.2} – {best:.2} of {runs}"),
+                _ => "–".to_owned(),
+            };
+            let [ours, theirs] = [ours, comparison.theirs(rate)].map(|rate| grouped(whole(rate)));
+            let Comparison { name, baseline, .. } = comparison;
+            let _ = writeln!(
+                text,
+                "| {name} | {ours}/s | {baseline}: {theirs}/s | {ratio:.2} | {range} | {target} | {met} |"
+            );
         }
-        text
+        text + "\n"
+    }
+
+    /// The latencies and costs of both sides of each comparison.
+    fn costs(&self) -> String {
+        let mut text = String::from("| latency, cost | deskpass p50 | p99 | CPU each | generator ");
+        text += "| beside it p50 | p99 | CPU each | generator |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+        for comparison in &self.comparisons {
+            let ours = times(|figure| comparison.ours(figure));
+            let theirs = times(|figure| comparison.theirs(figure));
+            let _ = writeln!(text, "| {} | {ours} | {theirs} |", comparison.name);
+        }
+        text + "\n"
     }
 }
 
@@ -135,17 +124,20 @@ const fn notes(group: Group) -> &'static str {
         Group::Embedded => include_str!("report/embedded.md"),
         Group::ScaledOut => include_str!("report/scaled_out.md"),
         Group::Sockets => include_str!("report/sockets.md"),
-        Group::Oidc => include_str!("report/oidc.md"),
-        Group::People => include_str!("report/people.md"),
-        Group::Rush => include_str!("report/rush.md"),
         Group::Cache => include_str!("report/cache.md"),
+        Group::Rush => include_str!("report/rush.md"),
         Group::Scale => include_str!("report/scale.md"),
     }
 }
 
-fn times(rounds: &[Round]) -> String {
-    let time = |figure: fn(&Round) -> f64| duration(median_of(rounds, figure));
-    let own = median_of(rounds, |round| round.own) * 100.0;
+fn rate(round: &Round) -> f64 {
+    round.rate
+}
+
+/// The latencies and costs of one side, whose medians are given by a function.
+fn times(middle: impl Fn(fn(&Round) -> f64) -> f64) -> String {
+    let time = |figure: fn(&Round) -> f64| duration(middle(figure));
+    let own = middle(|round| round.own) * 100.0;
     format!("{} | {} | {} | {own:.0} %", time(|round| round.p50), time(|round| round.p99), time(|round| round.cpu))
 }
 
@@ -164,6 +156,6 @@ fn promise(target: Option<(String, bool)>) -> (String, &'static str) {
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is positive and not astronomical")]
-fn whole(number: f64) -> usize {
+pub(crate) fn whole(number: f64) -> usize {
     number.round() as usize
 }

@@ -60,13 +60,6 @@ impl WordList {
         self.bytes.get(start..start + self.width)
     }
 
-    /// The words before an index, and those from it on.
-    pub(crate) fn split_at(&self, at: usize) -> (Self, Self) {
-        let (before, after) = self.bytes.split_at((at * self.width).min(self.bytes.len()));
-        let list = |bytes: &[u8]| Self { width: self.width, bytes: bytes.into() };
-        (list(before), list(after))
-    }
-
     /// A list of `count` words, each drawn at random from this list: the same ones in every run.
     pub(crate) fn drawn(&self, count: usize) -> Self {
         let (mut rng, mut drawn) = (Rng::with_seed(1), Self::new(self.width, count));
@@ -102,31 +95,16 @@ impl Requests {
         Self { before: before.into(), after: b"\r\n\r\n".into(), words: tokens, expect: b"\"sub\":" }
     }
 
-    /// Forms that redeem these codes; `form` is all of them but the code, which comes last.
-    pub(crate) fn redeem(form: &str, codes: WordList) -> Self {
-        let head = form_head(TOKEN, form.len() + codes.width);
-        Self { before: (head + form).into(), after: Vec::new(), words: codes, expect: b"\"id_token\":" }
-    }
-
     pub(crate) fn logout(tokens: WordList) -> Self {
         let before = head("POST", "/api/auth/logout") + "Authorization: Bearer ";
         let after = b"\r\nContent-Length: 0\r\n\r\n".into();
         Self { before: before.into(), after, words: tokens, expect: b"\"success\":true" }
     }
 
-    pub(crate) fn status(tickets: WordList) -> Self {
-        let (before, after) = (b"GET /api/auth/scan/status?ticket=".into(), (fields() + "\r\n").into());
-        Self { before, after, words: tickets, expect: b"\"status\":\"waiting\"" }
-    }
-
     /// Identical requests: the word is the empty line that ends the request.
     pub(crate) fn qrcode() -> Self {
         let before = head("GET", QRCODE).into();
         Self { before, after: Vec::new(), words: WordList::one("\r\n"), expect: b"\"qrcode_png_base64\":\"iVBORw0KGgo" }
-    }
-
-    pub(crate) fn confirm(secrets: WordList) -> Self {
-        Self::post("/api/auth/scan/confirm", "confirm", secrets, b"\"success\":true")
     }
 
     fn post(path: &str, field: &str, words: WordList, expect: &'static [u8]) -> Self {
@@ -178,7 +156,8 @@ pub(crate) fn message(key: &str, body: &str) -> Vec<u8> {
 
 /// A form, for calls that are not measured.
 pub(crate) fn post_form(path: &str, form: &str) -> Vec<u8> {
-    (form_head(path, form.len()) + form).into()
+    let kind = format!("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n", form.len());
+    (head("POST", path) + &kind + form).into()
 }
 
 /// A request with a token and a JSON body, for calls that are not measured.
@@ -209,11 +188,6 @@ pub(crate) fn post_xml(path: &str, body: &str) -> Vec<u8> {
     format!("{head}Content-Type: text/xml\r\nContent-Length: {length}\r\n\r\n{body}").into()
 }
 
-fn form_head(path: &str, length: usize) -> String {
-    let kind = format!("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n");
-    head("POST", path) + &kind
-}
-
 /// A request without a body, for calls that are not measured.
 pub(crate) fn get(path: &str) -> Vec<u8> {
     (head("GET", path) + "\r\n").into()
@@ -229,13 +203,9 @@ pub(crate) fn get_with_cookie(path: &str, cookie: &str) -> Vec<u8> {
     format!("{}Cookie: {cookie}\r\n\r\n", head("GET", path)).into()
 }
 
+/// The request line, and the headers of every request.
 fn head(method: &str, path: &str) -> String {
-    format!("{method} {path}") + &fields()
-}
-
-/// The text after the path: the rest of the request line, and the headers of every request.
-fn fields() -> String {
-    format!(" HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {AGENT}\r\nAccept: */*\r\n")
+    format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {AGENT}\r\nAccept: */*\r\n")
 }
 
 #[cfg(test)]
@@ -259,10 +229,6 @@ mod tests {
             Requests::logout(words()).write(1, &mut bytes) && bytes.starts_with(b"POST /api/auth/logout HTTP/1.1\r\n")
         );
         assert!(bytes.ends_with(b"Authorization: Bearer def\r\nContent-Length: 0\r\n\r\n"));
-        assert!(Requests::status(words()).write(1, &mut bytes));
-        assert!(
-            bytes.starts_with(b"GET /api/auth/scan/status?ticket=def HTTP/1.1\r\n") && bytes.ends_with(b"\r\n\r\n")
-        );
         assert!(Requests::qrcode().write(0, &mut bytes) && bytes == get(QRCODE));
     }
 

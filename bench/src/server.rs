@@ -66,12 +66,6 @@ impl Server {
             .map_err(|failed| failed.during("the bare handler did not start"))
     }
 
-    /// Starts hyper alone with these responses.
-    pub(crate) fn bare_hyper(workspace: &Workspace, answers: &ResponseTemplates) -> Result<Self, BenchError> {
-        let started = Self::baseline(workspace, &["bare-hyper".as_ref()], answers);
-        started.map_err(|failed| failed.during("bare hyper did not start"))
-    }
-
     /// Starts the handler that looks sessions up in the store in `data`, with these responses.
     pub(crate) fn bare_look_up(
         workspace: &Workspace,

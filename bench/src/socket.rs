@@ -16,9 +16,9 @@ use crate::requests::{WordList, handshake};
 use crate::stats::now;
 
 /// The number of local addresses from which sockets connect.
-pub(crate) const ADDRESSES: usize = 20;
+const ADDRESSES: usize = 20;
 /// The maximum number of sockets being opened at once.
-pub(crate) const MAX_OPENING: usize = 64;
+const MAX_OPENING: usize = 64;
 /// The time after which an event counts as lost.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The buffer size, which is sufficient for every message.
@@ -72,7 +72,7 @@ impl SocketPool {
     }
 
     /// The next event of any socket.
-    pub(crate) async fn next(&mut self) -> Result<SocketReport, BenchError> {
+    async fn next(&mut self) -> Result<SocketReport, BenchError> {
         timeout(EVENT_TIMEOUT, self.heard.recv()).await?.ok_or_else(|| "the receiver is gone".into())
     }
 

@@ -3,11 +3,11 @@
 
 mod crowd;
 mod employee;
+mod members;
 mod usage;
 
 use std::path::{Path, PathBuf};
 
-use super::people::{generate_members, store_members};
 use super::scale::{RECHECK_OFF, SYNC_OFF};
 use super::sockets::CONNECTION_LIMITS;
 use super::{Run, version};
@@ -15,7 +15,6 @@ use crate::arrivals::peak_rate;
 use crate::backends::{Backends, SharedBackend, connect};
 use crate::error::BenchError;
 use crate::file_limit;
-use crate::full_sign_in::FullSignIn;
 use crate::plan::RushPlan;
 use crate::progress::grouped;
 use crate::report::duration;
@@ -23,6 +22,7 @@ use crate::server::Server;
 use crate::stats::{float, share};
 use crate::step_times::Step;
 use crowd::RushOutcome;
+use members::{generate_members, store_members, synchronise};
 use usage::{Usage, UsageSampler};
 
 const EMBEDDED: &str = "one node, embedded";
@@ -49,7 +49,7 @@ impl Run<'_> {
         let server = Server::deskpass(&self.workspace, &directory)?;
         self.report.version = version(&server).await?;
         generate_members(&server, count).await?;
-        let result = self.synchronise(&directory)?;
+        let result = synchronise(&self.workspace, &directory)?;
         if result.halted || result.updated.len() < count {
             return Err(format!("only {} of {count} employees were synchronised", result.updated.len()).into());
         }
@@ -88,8 +88,6 @@ impl Run<'_> {
         let (count, seconds) = (grouped(plan.employees), plan.period.as_secs());
         self.progress.step(format_args!("{place}: {count} employees sign in within {seconds} s"));
         generate_members(server, plan.employees).await?;
-        // The first sign-in fills the caches of platform data.
-        FullSignIn::open(server.address).await?.run().await?;
         let mut sampler = UsageSampler::start(server)?;
         let outcome = tokio::select! {
             outcome = crowd::gather(server.address, plan, &self.progress) => outcome?,

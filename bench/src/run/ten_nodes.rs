@@ -10,13 +10,13 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep};
 
-use super::logout::is_valid;
+use super::ends::is_valid;
 use super::scale::{RECHECK_OFF, SYNC_OFF};
 use super::{Run, version};
 use crate::backends::{Backends, connect};
 use crate::connection::Connection;
 use crate::error::BenchError;
-use crate::plan::{LOGOUT_SECONDS, SESSIONS_EACH};
+use crate::plan::{END_SECONDS, SESSIONS_EACH};
 use crate::progress::grouped;
 use crate::report::duration;
 use crate::requests::{Requests, WordList};
@@ -126,7 +126,7 @@ impl Run<'_> {
         times.sort_unstable();
         let [median, p99, most] = [50, 99, 100].map(|percent| share(&times, percent));
         let figure = format!("{}, p99 {}, at most {}", duration(median), duration(p99), duration(most));
-        let target = Some((&*format!("{LOGOUT_SECONDS} s"), most <= LOGOUT_SECONDS));
+        let target = Some((&*format!("{END_SECONDS} s"), most <= END_SECONDS));
         let name = format!("ten nodes, {when}: logout on one node until another refuses");
         self.report.figure(&name, &format!("median of {}", grouped(times.len())), &figure, target);
         Ok(())

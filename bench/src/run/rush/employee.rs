@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{sleep, timeout};
 
-use super::super::people::member;
+use super::members::member;
 use crate::connection::Connection;
 use crate::error::BenchError;
 use crate::full_sign_in::{FullSignIn, ask};
