@@ -147,8 +147,9 @@ fn resident(process: u32) -> usize {
 /// Whether a service has read everything that its connections have received: the system lists the bytes that wait.
 fn has_read_everything(address: &str) -> bool {
     let port: u16 = address.rsplit_once(':').unwrap().1.parse().unwrap();
-    let (table, local) = (std::fs::read_to_string("/proc/net/tcp").unwrap(), format!(":{port:04X}"));
-    let of_service = table.lines().filter(|line| line.split_whitespace().nth(1).is_some_and(|at| at.ends_with(&local)));
+    // Clients have other addresses, and may have the same port.
+    let (table, local) = (std::fs::read_to_string("/proc/net/tcp").unwrap(), format!("0100007F:{port:04X}"));
+    let of_service = table.lines().filter(|line| line.split_whitespace().nth(1) == Some(&*local));
     let mut waiting = of_service.filter_map(|line| line.split_whitespace().nth(4)?.split_once(':'));
     waiting.all(|(_, received)| u64::from_str_radix(received, 16) == Ok(0))
 }

@@ -13,6 +13,10 @@ use crate::harness::{Client, Process, Proxy, Response, TestApp, handshake, reque
 /// A second request, which gets a response only after a desync.
 const HIDDEN: &str = "GET /api/version HTTP/1.1\r\nhost: localhost\r\nx-request-id: hidden\r\n\r\n";
 
+/// The same as the last request of its connection.
+const LAST_HIDDEN: &str =
+    "GET /api/version HTTP/1.1\r\nhost: localhost\r\nx-request-id: hidden\r\nconnection: close\r\n\r\n";
+
 /// A request to `/api/auth/verify` with these headers instead of a length, and this body.
 fn verify(fields: &str, body: &str) -> String {
     format!(
@@ -165,7 +169,7 @@ async fn answers(address: &str, bytes: &[u8]) -> Vec<Response> {
 async fn is_refused_or_has_one_meaning() {
     let app = TestApp::start().await;
     for (name, bytes, outcome) in odd() {
-        let answers = answers(&app.address, format!("{bytes}{HIDDEN}").as_bytes()).await;
+        let answers = answers(&app.address, format!("{bytes}{LAST_HIDDEN}").as_bytes()).await;
         let seen: Vec<_> = answers.iter().map(|answer| answer.status).collect();
         assert_eq!(seen, outcome.statuses(), "{name}: {answers:?}");
         outcome.check(name, &answers[0]);
@@ -180,7 +184,7 @@ async fn has_the_same_outcome_wherever_it_is_on_a_connection() {
     let json = [("content-type", "application/json")];
     let second = request("POST", "/api/auth/verify", &json, b"{\n\"token\": \"\n\n\r\n\r\n\" }");
     for (name, bytes, outcome) in odd() {
-        let all = [&first[..], &second, bytes.as_bytes(), HIDDEN.as_bytes()].concat();
+        let all = [&first[..], &second, bytes.as_bytes(), LAST_HIDDEN.as_bytes()].concat();
         let answers = answers(&app.address, &all).await;
         let seen: Vec<_> = answers.iter().map(|answer| answer.status).collect();
         // A line break in a string is invalid JSON, and no reason to close the connection.
@@ -190,11 +194,11 @@ async fn has_the_same_outcome_wherever_it_is_on_a_connection() {
     for wanted in ["no host", "a blank before a colon", "a length and chunks"] {
         let (name, bytes, outcome) = odd().into_iter().find(|(name, ..)| *name == wanted).unwrap();
         let mut client = app.client().await;
-        for byte in [&first, bytes.as_bytes()].concat() {
-            client.push(&[byte]).await;
+        assert_eq!(client.send(&first).await.status, 200);
+        for byte in bytes.as_bytes() {
+            client.push(&[*byte]).await;
             tokio::task::yield_now().await;
         }
-        assert_eq!(client.read().await.unwrap().status, 200);
         outcome.check(name, &client.read().await.unwrap());
         assert!(client.read().await.is_none());
     }
@@ -276,8 +280,7 @@ async fn what_follows_an_offer_to_switch_is_read_as_what_it_is() {
         let answers = answers(&app.address, bytes.as_bytes()).await;
         answers.iter().map(|answer| answer.status).collect::<Vec<_>>()
     };
-    let last = HIDDEN.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
-    assert_eq!(seen(format!("{offer}{HIDDEN}{offer}{last}")).await, [200; 4]);
+    assert_eq!(seen(format!("{offer}{HIDDEN}{offer}{LAST_HIDDEN}")).await, [200; 4]);
     assert_eq!(seen(format!("{offer}{}{HIDDEN}", "GET /api/version HTTP/1.1\r\n\r\n")).await, [200, 400]);
 
     let token = app.client().await.sign_in("user01").await;
@@ -302,8 +305,10 @@ async fn a_wrong_byte_is_answered_or_refused() {
             bytes[at] = byte;
             let mut client = app.client().await;
             client.push(&bytes).await;
-            let answer =
+            let mut answer =
                 client.read().await.unwrap_or_else(|| panic!("no answer to {:?}", String::from_utf8_lossy(&bytes)));
+            // A line feed may end the head early, and what follows has an answer of its own.
+            answer.body.truncate(answer.header("content-length").map_or(0, |length| length.parse().unwrap()));
             // A page has no envelope, but a request id, which the library's own refusals lack.
             let is_ours = answer.header("x-request-id").is_some();
             assert!(is_ours || answer.body.is_empty(), "{answer:?}");
