@@ -13,8 +13,7 @@
 //! who change each other do not deadlock. Transactions about many employees lock these in the order of their keys; the
 //! chains of the log come last, in their order. Other transactions can deadlock: two users who are not administrators and
 //! end each other's sessions, and ending all sessions of an employee while their last uses are written, which happens in
-//! the order of digests. PostgreSQL then rolls one of the two back after a second, and it is retried. So can a change whose
-//! actor comes after the target in the order of keys, while both sign in within one group: the group gives up first.
+//! the order of digests. PostgreSQL then rolls one of the two back after a second, and it is retried.
 
 use std::net::IpAddr;
 

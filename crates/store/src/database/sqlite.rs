@@ -58,11 +58,11 @@ impl Sqlite {
         let broken = |error: StoreError| OpenError::Database { path: path.clone(), error };
         repeat_failed(&path).map_err(broken)?;
         let mut connection = SqliteConnection::open_writer(&path).map_err(broken)?;
+        checkpoint_long_log(&mut connection, &path).map_err(broken)?;
         let instead = "choose another directory with --data";
         let migrated = migrate::run(&Sql::Sqlite(&connection), mode, now, key);
         migrated.map_err(|error| error.into_open_error(directory.display(), instead, broken))?;
         lock.mark_created().map_err(refused)?;
-        checkpoint_long_log(&mut connection, &path).map_err(broken)?;
         let writer = Writer::start(connection, cache).map_err(broken)?;
         Ok(Self { readers: Readers::new(path), writer, _lock: lock })
     }

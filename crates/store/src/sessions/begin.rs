@@ -11,7 +11,7 @@ use super::new_session::{NewSession, Precondition};
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::{Sql, SqlValue, Tx};
-use crate::deny_list::{EndReason, deny, is_denied};
+use crate::deny_list::{EndReason, deny_all, is_denied};
 use crate::directory::is_unconfirmed;
 use crate::locks::{lock_agent, lock_bound_link, lock_default_role, lock_employee, lock_link, lock_proof};
 use crate::oidc::endings::end_with_sessions_of;
@@ -252,8 +252,10 @@ fn end_oldest(tx: &mut Tx<'_>, new: &NewSession) -> Result<()> {
     if ended.is_empty() {
         return Ok(());
     }
+    let texts: Vec<_> = ended.iter().map(|digest| digest.to_text()).collect();
+    deny_all(tx, &texts, EndReason::Kicked, new.deny_until)?;
     for digest in ended {
-        deny(tx, digest, EndReason::Kicked, new.deny_until)?;
+        tx.record_change(CacheChange::Session(digest));
     }
     end_with_sessions_of(tx, employee, new.session.created_at)
 }

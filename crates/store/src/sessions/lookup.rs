@@ -63,7 +63,7 @@ impl Store {
     }
 
     /// Reads a session that is not in the cache, and its person; `None` when the session changed during the read. The
-    /// person may be from the cache, and so from another time than the session, so the caller looks it up again.
+    /// person is as of this read or newer.
     async fn fill(&self, gap: Gap<'_, Digest, SessionWithPerson>, digest: Digest) -> Result<Option<SessionLookup>> {
         let since = self.cache.people_changes.now();
         let (session, person) = match self.find_session_and_person(digest).await? {

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::abort;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::SqliteConnection;
 use super::connection::CheckpointError;
@@ -25,6 +25,9 @@ const LOG_PAUSE: Duration = Duration::from_secs(1);
 
 /// The pause between two attempts to have the database for itself.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a start waits for other processes. A backup takes seconds; whoever waits for longer must learn why.
+const MAX_WAIT: Duration = Duration::from_mins(1);
 
 /// Copies the log of this connection, which writes to the database in `path`, whenever it has become long.
 pub(super) fn checkpoint_long_log(writer: &mut SqliteConnection, path: &Path) -> Result<()> {
@@ -50,15 +53,21 @@ fn end_process(path: &Path, error: &impl Display) -> ! {
     abort();
 }
 
-/// After a sync that failed, copies all of the log again, as soon as no other process has the database open.
+/// After a sync that failed, copies all of the log again, as soon as no other process has the database open. Gives up after a minute.
 pub(super) fn repeat_failed(path: &Path) -> Result<()> {
     let mark = unsynced_mark(path);
     let unavailable = |error: io::Error| StoreError::unavailable(&error);
     if !mark.try_exists().map_err(unavailable)? {
         return Ok(());
     }
-    let mut is_told = false;
+    let (began, mut is_told) = (Instant::now(), false);
     while !SqliteConnection::copy_log_alone(path)? {
+        if began.elapsed() >= MAX_WAIT {
+            return Err(StoreError::unavailable(
+                &"after a failed sync, this needs the database for itself, and another process has it \
+                 open, such as a backup or sqlite3: end that one, and try again",
+            ));
+        }
         if !is_told {
             tracing::warn!(
                 "after a failed sync, the start waits until no other process, such as a backup, has the database open"

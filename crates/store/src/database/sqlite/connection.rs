@@ -56,8 +56,11 @@ impl SqliteConnection {
                  a local disk"
             )));
         }
-        // 8 MiB of page cache instead of 2: a sign-in changes pages of a dozen indexes.
-        self.batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192")?;
+        // 8 MiB of page cache instead of 2: a sign-in changes pages of a dozen indexes. A log that grew beyond 32 MiB, while a backup was
+        // made, is cut to that when it begins anew.
+        self.batch(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 33554432",
+        )?;
         for (pragma, wanted) in [("PRAGMA synchronous", 2), ("PRAGMA foreign_keys", 1)] {
             if self.first(pragma, &[], |row| row.int(0))? != Some(wanted) {
                 return Err(StoreError::unavailable(&format!("SQLite did not accept {pragma} = {wanted}")));
