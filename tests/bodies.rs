@@ -138,7 +138,8 @@ const CONNECTIONS: usize = 5_000;
 /// An odd number, so that each network sends both.
 const NETWORKS: usize = 21;
 
-fn resident(process: u32) -> usize {
+/// The resident memory of a process.
+pub(crate) fn resident(process: u32) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.split_whitespace().next().unwrap().parse::<usize>().unwrap() * KIB

@@ -6,6 +6,7 @@ use std::time::Duration;
 use deskpass_core::{Clock, Timestamp};
 use serde_json::json;
 
+use crate::bodies::resident;
 use crate::harness::{
     Client, PASSWORD, PRODUCTION, Platform, Process, TestApp, binary, finished, request, settings, with_settings,
 };
@@ -59,6 +60,26 @@ async fn a_client_that_takes_no_answers_is_not_kept() {
     while greedy.push(&ask).await {}
     // The only connection slot is free again.
     assert_eq!(app.client().await.get("/healthz", &[]).await.status, 200);
+}
+
+/// Answers without a body, to requests whose bodies nobody reads, are appended to what the client has not taken.
+#[tokio::test]
+async fn answers_that_a_client_does_not_take_do_not_pile_up() {
+    let data = tempfile::tempdir().unwrap();
+    let mut command = binary();
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data.path()).stderr(Stdio::null());
+    with_settings(&mut command, [("server.idle_timeout", "5s")]);
+    let process = Process::spawn(command);
+    let mut client = Client::connect(&process.address).await;
+    let page = client.get("/", &[]).await.body;
+    let picture = page.split('"').find(|word| word.ends_with("/mark.svg")).unwrap();
+    let etag = client.get(picture, &[]).await.header("etag").unwrap().to_owned();
+    let before = resident(process.id());
+    let ask = request("GET", picture, &[("if-none-match", &etag), ("expect", "100-continue")], b"x").repeat(64);
+    let mut greedy = Client::connect(&process.address).await;
+    while greedy.push(&ask).await {}
+    let grown = resident(process.id()).saturating_sub(before);
+    assert!(grown <= 16 << 20, "{} MiB more", grown >> 20);
 }
 
 #[tokio::test]

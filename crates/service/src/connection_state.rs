@@ -64,16 +64,15 @@ impl ConnectionState {
         }
     }
 
-    /// Records that the service has a request.
-    pub(crate) fn begin_answer(&self) {
+    /// Records that the service has a request; returns whether the client has taken the earlier answers.
+    pub(crate) fn begin_answer(&self) -> bool {
         let mut state = self.lock();
-        *state = match *state {
-            // An earlier answer is not taken yet.
-            State::Client { what: Wait::Reader { .. }, since } => {
-                State::Client { what: Wait::Reader { answering: true }, since }
-            }
-            _ => State::Answering,
-        };
+        if let State::Client { what: Wait::Reader { .. }, since } = *state {
+            *state = State::Client { what: Wait::Reader { answering: true }, since };
+            return false;
+        }
+        *state = State::Answering;
+        true
     }
 
     /// Records that all of an answer is written, or waits only to be.
@@ -163,7 +162,7 @@ mod tests {
     fn a_request_goes_from_its_head_to_its_answer() {
         let state = ConnectionState::new();
         assert_eq!(wait(&state), Some(Wait::Head));
-        state.begin_answer();
+        assert!(state.begin_answer());
         assert_eq!(state.get(), State::Answering);
         let body = state.wait_for_body();
         // More of the body changes nothing.
@@ -191,7 +190,7 @@ mod tests {
         state.block();
         state.end_answer();
         assert_eq!(wait(&state), Some(Wait::Reader { answering: false }));
-        state.begin_answer();
+        assert!(!state.begin_answer());
         assert_eq!(wait(&state), Some(Wait::Reader { answering: true }), "the next answer is behind it");
         state.end_answer();
         state.unblock();

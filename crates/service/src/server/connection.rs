@@ -119,12 +119,13 @@ impl ConnectionContext {
     /// Answers a request.
     async fn answer(self, mut request: Request<Incoming>) -> Result<Response<ResponseBody>, Infallible> {
         let Self { dispatcher, app, peer, state, switch, reserve } = self;
-        state.begin_answer();
+        let is_read = state.begin_answer();
         // The whole request uses the settings of this moment.
         let app = app.lock().unwrap_or_else(PoisonError::into_inner).refresh().clone();
         let upgrade = upgrade::on(&mut request);
         // Servers disagree on where such a request ends: nothing after it is read as another one.
-        let is_last = reserve || request.headers().contains_key(TRANSFER_ENCODING);
+        // And the HTTP library keeps the heads of all answers that a client does not take, so that one gets no more of them.
+        let is_last = reserve || !is_read || request.headers().contains_key(TRANSFER_ENCODING);
         if reserve {
             request.extensions_mut().insert(ReserveConnection);
         }

@@ -217,7 +217,9 @@ mod tests {
         assert_eq!(scans, [None], "an address that is gone is forgotten: {scans:?}");
 
         let mut opened = Opened::new(4);
-        opened.states.iter().for_each(ConnectionState::begin_answer);
+        for state in &opened.states {
+            state.begin_answer();
+        }
         for of in [Some(one), None, Some(one), None] {
             assert_eq!(opened.evict(of), None);
         }
