@@ -3,7 +3,7 @@
 
 use deskpass_core::Host;
 use hyper::header::HOST;
-use hyper::http::uri::Scheme;
+use hyper::http::uri::{Authority, Scheme};
 use hyper::{Method, Request, StatusCode, Uri, Version};
 
 /// The most bytes of a request's target.
@@ -53,7 +53,7 @@ impl MalformedHead {
 pub(crate) fn check<B>(request: &Request<B>) -> Result<(), MalformedHead> {
     let uri = request.uri();
     check_target(request.method(), uri)?;
-    let authority = uri.authority().map(|authority| authority.as_str());
+    let authority = uri.authority().map(Authority::as_str);
     let mut hosts = request.headers().get_all(HOST).iter();
     let Some(host) = hosts.next() else {
         // Health checks of load balancers use HTTP/1.0 without a host.

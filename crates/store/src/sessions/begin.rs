@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use deskpass_core::{Session, Timestamp};
+use deskpass_core::{Digest, Session, Timestamp};
 
 use super::held_roles::held_roles;
 use super::network::{LAST_SEEN, record_network};
@@ -252,7 +252,7 @@ fn end_oldest(tx: &mut Tx<'_>, new: &NewSession) -> Result<()> {
     if ended.is_empty() {
         return Ok(());
     }
-    let texts: Vec<_> = ended.iter().map(|digest| digest.to_text()).collect();
+    let texts: Vec<_> = ended.iter().map(Digest::to_text).collect();
     deny_all(tx, &texts, EndReason::Kicked, new.deny_until)?;
     for digest in ended {
         tx.record_change(CacheChange::Session(digest));

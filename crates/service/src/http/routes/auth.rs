@@ -101,7 +101,6 @@ pub(super) fn platform_routes() -> Vec<Route> {
 }
 
 /// The routes for sessions.
-#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn session_routes() -> Vec<Route> {
     let mut table = vec![
         Route::post("/api/auth/verify", Anyone, session::verify)

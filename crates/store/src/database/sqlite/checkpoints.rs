@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::abort;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::SqliteConnection;
 use super::connection::CheckpointError;
@@ -26,8 +26,8 @@ const LOG_PAUSE: Duration = Duration::from_secs(1);
 /// The pause between two attempts to have the database for itself.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a start waits for other processes. A backup takes seconds; whoever waits for longer must learn why.
-const MAX_WAIT: Duration = Duration::from_mins(1);
+/// How often a start tries, each time for two seconds. A backup takes seconds; whoever waits for longer must learn why.
+const MAX_ATTEMPTS: usize = 30;
 
 /// Copies the log of this connection, which writes to the database in `path`, whenever it has become long.
 pub(super) fn checkpoint_long_log(writer: &mut SqliteConnection, path: &Path) -> Result<()> {
@@ -60,19 +60,19 @@ pub(super) fn repeat_failed(path: &Path) -> Result<()> {
     if !mark.try_exists().map_err(unavailable)? {
         return Ok(());
     }
-    let (began, mut is_told) = (Instant::now(), false);
+    let mut attempts = 0;
     while !SqliteConnection::copy_log_alone(path)? {
-        if began.elapsed() >= MAX_WAIT {
+        attempts += 1;
+        if attempts == MAX_ATTEMPTS {
             return Err(StoreError::unavailable(
                 &"after a failed sync, this needs the database for itself, and another process has it \
                  open, such as a backup or sqlite3: end that one, and try again",
             ));
         }
-        if !is_told {
+        if attempts == 1 {
             tracing::warn!(
                 "after a failed sync, the start waits until no other process, such as a backup, has the database open"
             );
-            is_told = true;
         }
         std::thread::sleep(RETRY_PAUSE);
     }
