@@ -41,15 +41,15 @@ impl<'a> BodyBuffer<'a> {
         Ok(())
     }
 
-    /// Makes room for this many bytes: for the next power of two, but for no more than are declared, and for no more than are free
-    /// as long as they suffice.
+    /// Makes room for this many bytes: at once for all that are declared and free, which takes memory only as they arrive; beyond that for
+    /// the next power of two, but for no more than are declared.
     fn reserve(&mut self, needed: usize) -> Result<(), ApiError> {
         if needed <= self.bytes.capacity() {
             return Ok(());
         }
         let free = free_bytes(self.parts);
-        let wanted = needed.next_power_of_two().min(self.declared.unwrap_or(self.limit)).max(needed);
-        let capacity = if needed <= free { wanted.min(free) } else { wanted };
+        let wanted = if needed <= free { free } else { needed.next_power_of_two() };
+        let capacity = wanted.min(self.declared.unwrap_or(self.limit)).max(needed);
         let more = blocks_of(capacity, free).saturating_sub(blocks_of(self.bytes.capacity(), free));
         if more > 0 {
             let network = nearby_network(client_ip(self.parts, self.context));
