@@ -47,7 +47,7 @@ doc:
 pictures: ## Put what the last tests saw into the README: copies its pictures from target/pictures to docs/pictures
 	./tools/pictures
 
-torture: ## Use three nodes at random for 10 minutes (TORTURE_SECONDS) while nodes, networks, servers and clocks fail, and check the histories; kill the real process 300 times under load, end 10 000 sessions while Redis breaks, race by the thousand, run nodes of the previous release beside new ones, and compare response times (many minutes)
+torture: ## Use three nodes at random for 10 minutes (TORTURE_SECONDS) while nodes, networks, servers and clocks fail, and check the histories; kill the real process 300 times under load, end 10 000 sessions while Redis breaks, race by the thousand, run nodes of the previous release beside new ones, measure the memory of 5 000 slow clients, and compare response times (many minutes)
 	./tools/services
 	TORTURE_SECONDS=$(or $(TORTURE_SECONDS),600) cargo test --release -p deskpass --test acceptance torture::histories -- --nocapture
 	TORTURE_KILLS=300 cargo test --release -p deskpass --test acceptance durability -- --nocapture
@@ -55,6 +55,7 @@ torture: ## Use three nodes at random for 10 minutes (TORTURE_SECONDS) while nod
 	TORTURE=1 cargo test --release -p deskpass --test acceptance -- key_rotation races cluster disabled outages of_two reference kept_apart a_herd reload:: cli_backup
 	cargo test --release -p deskpass --test acceptance all_names_take_the_same_time -- --ignored --nocapture
 	cargo test --release -p deskpass --test acceptance upgrade::under_load -- --ignored --nocapture
+	cargo test --release -p deskpass --test acceptance bodies::of_five_thousand -- --nocapture
 	PREVIOUS_RELEASE=$$(./tools/previous) cargo test --release -p deskpass --test acceptance upgrade::beside -- --ignored --nocapture
 
 lint: clippy doc ## Check format, lints, documentation and dependencies

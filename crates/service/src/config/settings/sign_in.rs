@@ -19,8 +19,7 @@ pub struct Session {
     /// The maximum number of sessions per employee. A further sign-in ends the oldest. 0 is unlimited.
     #[setting(development = 0, production = 20, min = 0, max = 1_000_000)]
     pub max_per_employee: Option<NonZeroUsize>,
-    /// The maximum number of sessions in memory, where a token is checked without the database. Each takes about 120 bytes,
-    /// and about 270 if no two belong to the same person.
+    /// The maximum number of sessions in memory, where a token is checked without the database. Each takes at most 400 bytes.
     #[setting(default = 1_000_000, restart, min = 1_000, max = 100_000_000)]
     pub cache_entries: usize,
 }

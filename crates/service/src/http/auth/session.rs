@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::App;
 use crate::config::Language;
-use crate::http::auth::token_info;
+use crate::http::auth::token_info::{self, Introspected, Verified};
 use crate::http::error::ApiError;
 use crate::http::request::{FormOrJson, FromFields, IntrospectScope, JsonBody, Service};
 use crate::http::response::{FlatReply, NegativeReply, Reply, RoleName};
@@ -27,9 +27,11 @@ pub(crate) struct VerifyBody {
 pub(crate) async fn verify(
     app: App,
     JsonBody(input): JsonBody<VerifyBody>,
-) -> Result<Result<Reply<token_info::Verified>, NegativeReply>, ApiError> {
+) -> Result<Result<Reply<Verified>, NegativeReply<Verified>>, ApiError> {
     let caller = token_info::if_valid(app.auth.authenticate(&input.token, input.from).await)?;
-    Ok(caller.map(|ActiveUser(holder)| Reply(token_info::verified(&holder))).ok_or(NegativeReply("{\"valid\":false}")))
+    Ok(caller
+        .map(|ActiveUser(holder)| Reply(token_info::verified(&holder)))
+        .ok_or(NegativeReply(Verified::Bad { valid: false })))
 }
 
 /// The token to inspect.
@@ -48,11 +50,11 @@ pub(crate) struct IntrospectBody {
 pub(crate) async fn introspect(
     app: App,
     Service(_, FormOrJson(input)): Service<IntrospectScope, FormOrJson<IntrospectBody>>,
-) -> Result<FlatReply<token_info::Introspected>, ApiError> {
+) -> Result<FlatReply<Introspected>, ApiError> {
     let caller = token_info::if_valid(app.auth.authenticate(&input.token, input.from).await)?;
-    let Some(ActiveUser(holder)) = caller else { return Ok(FlatReply::of(r#""active":false"#)) };
+    let Some(ActiveUser(holder)) = caller else { return Ok(FlatReply(Introspected::Other { active: false })) };
     let subject = app.auth.subject_of(holder.person()).await?;
-    Ok(token_info::introspected(&holder, subject, &app.auth.clock))
+    Ok(FlatReply(token_info::introspected(&holder, subject, &app.auth.clock)))
 }
 
 /// Returns the current user.

@@ -5,7 +5,7 @@ use deskpass_core::{Clock, ClockTrust, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::response::{FlatReply, MethodName, RoleName, SourceName};
+use crate::http::response::{MethodName, RoleName, SourceName};
 
 /// The user of a valid token; `None` for every invalid token, so that the response does not say why.
 pub(crate) fn if_valid(authenticated: Result<TokenHolder, Error>) -> Result<Option<ActiveUser>, Error> {
@@ -31,7 +31,6 @@ pub(crate) enum Verified {
         login_source: SourceName,
         expires_in: u64,
     },
-    #[expect(dead_code, reason = "describes a negative reply")]
     Bad {
         #[schemars(extend("const" = false))]
         valid: bool,
@@ -85,21 +84,21 @@ pub(crate) fn me(holder: &TokenHolder) -> Me {
 
 /// The introspection of a valid token: the members of RFC 7662, and members of this service.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct GoodToken<'a> {
+pub(crate) struct GoodToken {
     active: bool,
     /// Identifies the person permanently and is never given to another, as in ID tokens.
     sub: String,
-    username: &'a str,
+    username: String,
     client_id: SourceName,
     token_type: &'static str,
     exp: i64,
     iat: i64,
-    corp_id: &'a str,
-    employee_id: &'a str,
-    name: &'a str,
-    department: &'a str,
+    corp_id: String,
+    employee_id: String,
+    name: String,
+    department: String,
     /// Identifies the department within a corporation; empty where it is not known.
-    department_id: &'a str,
+    department_id: String,
     #[schemars(with = "Vec<RoleName>")]
     roles: Roles,
     current_role: RoleName,
@@ -108,12 +107,11 @@ pub(crate) struct GoodToken<'a> {
 }
 
 /// The introspection of a token.
-#[derive(JsonSchema)]
-#[schemars(untagged)]
-#[expect(dead_code, reason = "describes the JSON that is rendered by hand")]
+#[derive(JsonSchema, Serialize)]
+#[serde(untagged)]
 pub(crate) enum Introspected {
     /// A valid token.
-    Good(GoodToken<'static>),
+    Good(GoodToken),
     /// An invalid token.
     Other {
         /// Always false.
@@ -122,7 +120,7 @@ pub(crate) enum Introspected {
 }
 
 /// The response of `introspect` for a valid token.
-pub(crate) fn introspected(holder: &TokenHolder, subject: String, clock: &Clock) -> FlatReply<Introspected> {
+pub(crate) fn introspected(holder: &TokenHolder, subject: String, clock: &Clock) -> Introspected {
     let (session, person) = (holder.session(), holder.person());
     // Services compare the expiry with their own clocks, which do not know that this clock runs from the newest record.
     let exp = match clock.trust() {
@@ -130,29 +128,22 @@ pub(crate) fn introspected(holder: &TokenHolder, subject: String, clock: &Clock)
         ClockTrust::Doubted(_) => clock.wall() + holder.remaining,
     };
     let iat = exp - session.expires_at.since(session.created_at);
-    FlatReply::of(&members(&GoodToken {
+    Introspected::Good(GoodToken {
         active: true,
         sub: subject,
-        username: person.employee_id(),
+        username: person.employee_id().to_owned(),
         client_id: SourceName(session.source),
         token_type: "Bearer",
         exp: exp.millis().div_euclid(1_000),
         iat: iat.millis().div_euclid(1_000),
-        corp_id: person.key.corp(),
-        employee_id: person.employee_id(),
-        name: person.name(),
-        department: person.department(),
-        department_id: person.department_id(),
+        corp_id: person.key.corp().to_owned(),
+        employee_id: person.employee_id().to_owned(),
+        name: person.name().to_owned(),
+        department: person.department().to_owned(),
+        department_id: person.department_id().to_owned(),
         roles: holder.roles,
         current_role: RoleName(session.current_role),
         login_method: MethodName(session.method),
         login_source: SourceName(session.source),
-    }))
-}
-
-/// The members of a structure in JSON, without the enclosing braces.
-fn members(structure: &impl Serialize) -> Box<str> {
-    // Serializing strings and lists of words cannot fail.
-    let json = serde_json::to_string(structure).unwrap_or_default();
-    json.strip_prefix('{').and_then(|json| json.strip_suffix('}')).unwrap_or_default().into()
+    })
 }

@@ -1,7 +1,5 @@
 //! The envelope of every reply below /api.
 
-use std::marker::PhantomData;
-
 use axum::response::{IntoResponse, Response};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
@@ -15,34 +13,34 @@ pub(crate) struct Reply<T>(pub(crate) T);
 
 /// A successful response with a negative result.
 #[derive(Debug)]
-pub(crate) struct NegativeReply(pub(crate) &'static str);
+pub(crate) struct NegativeReply<T>(pub(crate) T);
 
 /// A successful response that also has the members of its payload at the top level, for clients that do not know the envelope.
 #[derive(Debug)]
-pub(crate) struct FlatReply<T>(Vec<u8>, PhantomData<T>);
+pub(crate) struct FlatReply<T>(pub(crate) T);
 
-impl<T> FlatReply<T> {
-    /// The response with these members of an object.
-    pub(crate) fn of(members: &str) -> Self {
-        let parts = ["{", members, r#","code":0,"message":"ok","data":{"#, members, "}"];
-        Self(parts.concat().into_bytes(), PhantomData)
+/// The envelope of a success.
+#[derive(Serialize)]
+struct Success<'a, T> {
+    code: u16,
+    message: &'static str,
+    data: &'a T,
+}
+
+impl<'a, T> Success<'a, T> {
+    const fn of(data: &'a T) -> Self {
+        Self { code: 0, message: "ok", data }
     }
 }
 
-impl<T> IntoResponse for FlatReply<T> {
-    fn into_response(self) -> Response {
-        Outcome::Success(self.0).into_response()
-    }
+/// The envelope of a success, beside the members of its payload.
+#[derive(Serialize)]
+struct FlatSuccess<'a, T> {
+    #[serde(flatten)]
+    members: &'a T,
+    #[serde(flatten)]
+    envelope: Success<'a, T>,
 }
-
-impl<T: JsonSchema> DescribeOutput for FlatReply<T> {
-    fn describe_output(spec: &mut OutputSpec) {
-        spec.success.push(SuccessBody::Flat(SchemaGenerator::subschema_for::<T>));
-    }
-}
-
-/// The beginning of the envelope of a success.
-const ENVELOPE_HEAD: &[u8] = b"{\"code\":0,\"message\":\"ok\",\"data\":";
 
 /// The success that a handler returns. It travels in the extensions of the response to the dispatcher, which adds the request id.
 #[derive(Clone, Debug)]
@@ -55,12 +53,7 @@ pub(crate) enum Outcome {
 
 impl<T: Serialize> IntoResponse for Reply<T> {
     fn into_response(self) -> Response {
-        let mut envelope = Vec::with_capacity(512);
-        envelope.extend_from_slice(ENVELOPE_HEAD);
-        match serde_json::to_writer(&mut envelope, &self.0) {
-            Ok(()) => Outcome::Success(envelope).into_response(),
-            Err(error) => ApiError::unexpected(&error).into_response(),
-        }
+        respond(&Success::of(&self.0), Outcome::Success)
     }
 }
 
@@ -70,13 +63,37 @@ impl<T: JsonSchema> DescribeOutput for Reply<T> {
     }
 }
 
-impl IntoResponse for NegativeReply {
+impl<T: Serialize> IntoResponse for FlatReply<T> {
     fn into_response(self) -> Response {
-        Outcome::Negative([ENVELOPE_HEAD, self.0.as_bytes()].concat()).into_response()
+        respond(&FlatSuccess { members: &self.0, envelope: Success::of(&self.0) }, Outcome::Success)
     }
 }
 
-impl DescribeOutput for NegativeReply {}
+impl<T: JsonSchema> DescribeOutput for FlatReply<T> {
+    fn describe_output(spec: &mut OutputSpec) {
+        spec.success.push(SuccessBody::Flat(SchemaGenerator::subschema_for::<T>));
+    }
+}
+
+impl<T: Serialize> IntoResponse for NegativeReply<T> {
+    fn into_response(self) -> Response {
+        respond(&Success::of(&self.0), Outcome::Negative)
+    }
+}
+
+impl<T> DescribeOutput for NegativeReply<T> {}
+
+/// The response with this envelope, open at its end for the request id.
+fn respond(envelope: &impl Serialize, outcome: fn(Vec<u8>) -> Outcome) -> Response {
+    let mut json = Vec::with_capacity(512);
+    match serde_json::to_writer(&mut json, envelope) {
+        Ok(()) => {
+            json.pop();
+            outcome(json).into_response()
+        }
+        Err(error) => ApiError::unexpected(&error).into_response(),
+    }
+}
 
 impl IntoResponse for Outcome {
     fn into_response(self) -> Response {
