@@ -205,6 +205,27 @@ async fn of_five_thousand_slow_clients_take_little_memory() {
     }
 }
 
+/// A client that has taken a large answer, and goes on to hold its connection, takes no more than any other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_large_answers_are_not_kept() {
+    let data = tempfile::tempdir().unwrap();
+    let mut command = binary();
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data.path()).stderr(Stdio::null());
+    let process = Process::spawn(command);
+    // What the first answer takes once.
+    let mut clients = vec![Client::connect(&process.address).await];
+    let size = clients[0].get("/api/openapi.json", &[]).await.body.len();
+    assert!(size > 400 * KIB);
+    let before = resident(process.id());
+    for number in 0..200 {
+        let mut client = Client::connect_from(&process.address, &format!("127.1.{}.1", number % 4)).await;
+        assert_eq!(client.get("/api/openapi.json", &[]).await.body.len(), size);
+        clients.push(client);
+    }
+    let grown = resident(process.id()) - before;
+    assert!(grown <= 24 * MIB, "{} MiB more", grown / MIB);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a measurement"]
 async fn the_memory_of_slow_clients_that_send_what_is_free() {

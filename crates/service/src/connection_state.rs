@@ -25,8 +25,19 @@ pub(crate) enum Wait {
     Head,
     /// To send the rest of a body.
     Body,
-    /// To take what was written, of an answer that may go on afterwards.
-    Reader { answering: bool },
+    /// To take what was written.
+    Reader { then: Then },
+}
+
+/// What a connection does when its client has taken what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// It waits for the next request.
+    Request,
+    /// It goes on with an answer.
+    Answering,
+    /// It goes on to wait for the body of a request.
+    Body,
 }
 
 /// The state of one connection. Clones share it.
@@ -68,7 +79,7 @@ impl ConnectionState {
     pub(crate) fn begin_answer(&self) -> bool {
         let mut state = self.lock();
         if let State::Client { what: Wait::Reader { .. }, since } = *state {
-            *state = State::Client { what: Wait::Reader { answering: true }, since };
+            *state = State::Client { what: Wait::Reader { then: Then::Answering }, since };
             return false;
         }
         *state = State::Answering;
@@ -81,7 +92,7 @@ impl ConnectionState {
         *state = match *state {
             State::Socket => State::Socket,
             State::Client { what: Wait::Reader { .. }, since } => {
-                State::Client { what: Wait::Reader { answering: false }, since }
+                State::Client { what: Wait::Reader { then: Then::Request }, since }
             }
             _ => State::Client { what: Wait::Request, since: Instant::now() },
         };
@@ -96,8 +107,11 @@ impl ConnectionState {
     /// byte by byte has waited as long as one that sends nothing.
     pub(crate) fn wait_for_body(&self) -> BodyWait {
         let mut state = self.lock();
-        if *state == State::Answering {
-            *state = State::Client { what: Wait::Body, since: Instant::now() };
+        match &mut *state {
+            State::Answering => *state = State::Client { what: Wait::Body, since: Instant::now() },
+            // The client has not taken the earlier answer yet.
+            State::Client { what: Wait::Reader { then: then @ Then::Answering }, .. } => *then = Then::Body,
+            _ => {}
         }
         BodyWait(self.clone())
     }
@@ -105,21 +119,28 @@ impl ConnectionState {
     /// Records that the client takes no more bytes.
     pub(crate) fn block(&self) {
         let mut state = self.lock();
-        let answering = match *state {
+        let then = match *state {
             State::Client { what: Wait::Reader { .. }, .. } => return,
-            State::Client { what: Wait::Request | Wait::Head, .. } => false,
-            _ => true,
+            State::Client { what: Wait::Request | Wait::Head, .. } => Then::Request,
+            State::Client { what: Wait::Body, .. } => Then::Body,
+            State::Answering | State::Socket => Then::Answering,
         };
-        *state = State::Client { what: Wait::Reader { answering }, since: Instant::now() };
+        *state = State::Client { what: Wait::Reader { then }, since: Instant::now() };
     }
 
     /// Records that the client takes bytes.
     pub(crate) fn unblock(&self) {
         let mut state = self.lock();
-        if let State::Client { what: Wait::Reader { answering }, .. } = *state {
-            let next = State::Client { what: Wait::Request, since: Instant::now() };
-            *state = if answering { State::Answering } else { next };
-        }
+        let State::Client { what: Wait::Reader { then }, .. } = *state else { return };
+        let what = match then {
+            Then::Request => Wait::Request,
+            Then::Body => Wait::Body,
+            Then::Answering => {
+                *state = State::Answering;
+                return;
+            }
+        };
+        *state = State::Client { what, since: Instant::now() };
     }
 
     /// Sets a state for a test.
@@ -140,8 +161,10 @@ pub(crate) struct BodyWait(ConnectionState);
 impl Drop for BodyWait {
     fn drop(&mut self) {
         let mut state = self.0.lock();
-        if let State::Client { what: Wait::Body, .. } = *state {
-            *state = State::Answering;
+        match &mut *state {
+            State::Client { what: Wait::Body, .. } => *state = State::Answering,
+            State::Client { what: Wait::Reader { then: then @ Then::Body }, .. } => *then = Then::Answering,
+            _ => {}
         }
     }
 }
@@ -181,7 +204,7 @@ mod tests {
         let state = ConnectionState::new();
         state.begin_answer();
         state.block();
-        assert_eq!(wait(&state), Some(Wait::Reader { answering: true }));
+        assert_eq!(wait(&state), Some(Wait::Reader { then: Then::Answering }));
         let since = state.waiting_since();
         state.block();
         assert_eq!(state.waiting_since(), since, "from the first byte that it did not take");
@@ -189,12 +212,29 @@ mod tests {
         assert_eq!(state.get(), State::Answering, "the answer goes on");
         state.block();
         state.end_answer();
-        assert_eq!(wait(&state), Some(Wait::Reader { answering: false }));
+        assert_eq!(wait(&state), Some(Wait::Reader { then: Then::Request }));
         assert!(!state.begin_answer());
-        assert_eq!(wait(&state), Some(Wait::Reader { answering: true }), "the next answer is behind it");
+        assert_eq!(wait(&state), Some(Wait::Reader { then: Then::Answering }), "the next answer is behind it");
         state.end_answer();
         state.unblock();
         assert_eq!(wait(&state), Some(Wait::Request));
+    }
+
+    #[test]
+    fn a_body_is_waited_for_behind_an_answer_that_was_not_taken() {
+        let state = ConnectionState::new();
+        state.begin_answer();
+        state.block();
+        state.end_answer();
+        state.begin_answer();
+        let body = state.wait_for_body();
+        assert_eq!(wait(&state), Some(Wait::Reader { then: Then::Body }));
+        state.unblock();
+        assert_eq!(wait(&state), Some(Wait::Body), "the client still has to send it");
+        state.block();
+        drop(body);
+        state.unblock();
+        assert_eq!(state.get(), State::Answering);
     }
 
     #[test]

@@ -173,7 +173,7 @@ pub(super) async fn serve(
     let reserve = slot.place.reserve;
     let timeouts = Timeouts::new(&app.settings.server, reserve);
     let _ = stream.set_nodelay(true);
-    // Also after the connection is closed: what the client does not take would stay in the system's buffers as long as it likes.
+    // Also after the connection is closed: without progress, what the client does not take stays no longer in the system's buffers.
     let _ = set_tcp_user_timeout(&stream, u32::try_from(timeouts.idle.as_millis()).unwrap_or(u32::MAX));
     let Some(stream) = tls::open(stream, app.tls.as_deref(), timeouts.head, &mut slot.leave).await else { return };
     slot.state.open();
@@ -242,7 +242,7 @@ async fn start_socket(connection: OnUpgrade, pending: PendingUpgrade, app: Curre
 fn http_builder() -> http1::Builder {
     let mut http = http1::Builder::new();
     // Its own timeout for heads cannot tell an idle client from a slow one.
-    http.writev(false).header_read_timeout(None);
+    http.writev(true).header_read_timeout(None);
     http.max_headers(MAX_HEAD_FIELDS).max_header_size(MAX_HEAD_BYTES).max_buf_size(MAX_HEAD_BYTES);
     http
 }

@@ -1,6 +1,6 @@
 //! The stream of a connection, which records on the connection's state what its client does.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -80,6 +80,21 @@ impl AsyncWrite for Watched {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = self.stream().poll_write(context, bytes);
         self.record(written)
+    }
+
+    /// The head and the parts of a body are written together, from where they are: put together first, they would take memory of the
+    /// connection, which would stay until its end.
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = self.stream().poll_write_vectored(context, parts);
+        self.record(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.get_ref().is_write_vectored()
     }
 
     /// With TLS, bytes wait in a buffer of this process, and only the flush has to wait for the client.
