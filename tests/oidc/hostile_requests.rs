@@ -126,7 +126,7 @@ on_one_store! {
         browser.proceed_to_client(&id).await.code();
     }
 
-    /// Signing in again in one browser for another user leaves the first session alone, and the cookie follows the second.
+    /// Signing in again in one browser for another user: the cookie follows the second, and the first session ends.
     async fn the_cookie_follows_the_last_press() {
         let (app, client) = desk().await;
         let (mut browser, tokens) = app.oidc_sign_in(&client, "user01").await;
@@ -140,6 +140,6 @@ on_one_store! {
         let code = browser.silently(&asked).await.code();
         let third = Tokens::of(&client.redeem(&mut browser.http, &code, &asked.verifier).await);
         assert_eq!(decoded(&third.id_token).1["sub"], decoded(&second.id_token).1["sub"]);
-        assert!(client.is_live(&mut browser.http, &tokens).await);
+        assert!(client.is_over(&mut browser.http, &tokens).await);
     }
 }

@@ -1,6 +1,8 @@
-//! Two people at one browser: the second one's sign-in ends the session that it replaces.
+//! Two people at one browser: the second one's sign-in, or press, ends the session that it replaces.
 
 use std::time::Duration;
+
+use serde_json::json;
 
 use super::{desk, unlimited};
 use crate::harness::{Receiver, TestApp, registration_at};
@@ -32,6 +34,57 @@ on_one_store! {
         let second = browser.token.clone().unwrap();
         assert!(browser.http.is_valid(&second).await);
         browser.proceed_to_client(&id).await.code();
+    }
+
+    /// A press gives the cookie to another user's session, also to an older one of another tab.
+    async fn a_press_of_another_user_ends_the_session_that_its_cookie_replaces() {
+        let (app, client) = desk().await;
+        let second = app.client().await.sign_in("user01").await;
+        app.clock.advance(Duration::from_secs(1));
+        let (mut browser, tokens) = app.oidc_sign_in(&client, "agent01").await;
+        let first = browser.token.clone().unwrap();
+
+        // Another session of the same user ends nothing.
+        let id = browser.begin(&client.authorization().with("prompt", "select_account")).await;
+        browser.sign_in("agent01").await;
+        browser.proceed_to_client(&id).await.code();
+        let newest = browser.token.replace(second.clone()).unwrap();
+        assert!(browser.http.is_valid(&first).await && client.is_live(&mut browser.http, &tokens).await);
+
+        let id = browser.begin(&client.authorization().with("prompt", "select_account")).await;
+        browser.proceed_to_client(&id).await.code();
+        assert!(!browser.http.is_valid(&newest).await && browser.http.is_valid(&second).await);
+        let rows = app.query("SELECT employee_key, actor_key, detail FROM login_log WHERE event = 'logout'");
+        assert_eq!(rows, ["agent01|user01|another user continued to a program in this browser"]);
+        browser.silently(&client.authorization().with("prompt", "none")).await.code();
+        // The cookie stood for the newest session alone; the one before it belongs to a tab.
+        assert!(browser.http.is_valid(&first).await);
+    }
+
+    /// Neither a press that is refused nor one of another page or of a program ends anything.
+    async fn only_a_press_that_counts_on_a_page_of_this_origin_replaces_a_session() {
+        let (app, client) = desk().await;
+        let second = app.client().await.sign_in("user01").await;
+        app.clock.advance(Duration::from_secs(1));
+        let (mut browser, tokens) = app.oidc_sign_in(&client, "agent01").await;
+        let bearer = format!("Bearer {second}");
+        let first = browser.token.replace(second).unwrap();
+        app.clock.advance(Duration::from_secs(1));
+
+        let id = browser.begin(&client.authorization().with("prompt", "login")).await;
+        assert_eq!(browser.proceed(&id).await.refused(403, 1003).reason(), "recent_sign_in_needed");
+        browser.proceed("dpq_nonsense").await.refused(409, 1019);
+        let id = browser.begin(&client.authorization().with("prompt", "select_account")).await;
+        let body = json!({ "request": id }).to_string();
+        let kinds = [("content-type", "application/json"), ("authorization", &*bearer)];
+        for site in ["cross-site", "same-site"] {
+            let headers = [&kinds[..], &[("sec-fetch-site", site), ("sec-fetch-mode", "cors")]].concat();
+            browser.send("POST", "/api/auth/oidc/continue", &headers, body.as_bytes()).await.refused(403, 1003);
+        }
+        browser.silently(&client.authorization().with("prompt", "none")).await.code();
+        browser.send("POST", "/api/auth/oidc/continue", &kinds, body.as_bytes()).await.data();
+        assert!(browser.http.is_valid(&first).await && client.is_live(&mut browser.http, &tokens).await);
+        assert!(app.query("SELECT employee_key FROM login_log WHERE event = 'logout'").is_empty());
     }
 
     /// The answer to a sign-in may be delivered once more, after somebody else has signed in.

@@ -79,10 +79,10 @@ pub use observer::{
     PersonCheckOutcome, TokenGrant, TokenOutcome,
 };
 pub use oidc::{
-    AuthorizationFailure, AuthorizationPageError, AuthorizationPrompt, AuthorizationStep, CheckedAuthorization,
-    ClientCredentials, CodeRedemptionRequest, Continued, EmailDecision, IntrospectedToken, IssuedTokens, LogoutSender,
-    LogoutStep, Needs, OidcError, RequestOrigin, ResolvedClient, SecretMethod, SigningKey, SigningKeys, TokenDetails,
-    UnregisteredAddress, client_secret_digest,
+    AuthorizationFailure, AuthorizationPageError, AuthorizationPrompt, AuthorizationStep, BrowserArrival,
+    CheckedAuthorization, ClientCredentials, CodeRedemptionRequest, Continued, EmailDecision, IntrospectedToken,
+    IssuedTokens, LogoutSender, LogoutStep, Needs, OidcError, RequestOrigin, ResolvedClient, SecretMethod, SigningKey,
+    SigningKeys, TokenDetails, UnregisteredAddress, client_secret_digest,
 };
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use partial_or_full::{PartialOrFull, PartialTokenHolder};

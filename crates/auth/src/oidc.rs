@@ -42,3 +42,4 @@ pub(crate) use logout_sender::shown_status;
 pub use pending::{Continued, RequestOrigin};
 pub use prompt::{AuthorizationPrompt, Needs};
 pub use signing_key::SigningKey;
+pub use sso::BrowserArrival;

@@ -45,6 +45,8 @@ pub struct Continued {
     pub redirect_to: String,
     /// The browser's new single sign-on cookie.
     pub sso: Secret<SingleSignOn>,
+    /// The session that the cookie belongs to.
+    pub session: Digest,
 }
 
 /// Prints neither the code nor the cookie.
@@ -136,7 +138,7 @@ impl Auth {
     ) -> Result<Continued, Error> {
         let sso = self.issue_sso_cookie(holder).await?;
         let redirect_to = self.issue_code(&pending.request, holder.digest(), visitor.address.decided).await?;
-        Ok(Continued { redirect_to, sso })
+        Ok(Continued { redirect_to, sso, session: holder.digest() })
     }
 
     /// Ends a request because the user does not continue, or may not; returns the client's address with the error.

@@ -15,6 +15,25 @@ use crate::{Auth, Error, Refusal, TokenHolder};
 /// The length of a `sid`, in characters: 132 bits.
 const SID_CHARS: usize = 22;
 
+/// What made another user the one at a browser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrowserArrival {
+    /// A sign-in. Its answer may be delivered once more, late: it replaces no session that is newer.
+    SignIn,
+    /// A press that continued to a program, which counts once and when it happens: the cookie follows it.
+    Press,
+}
+
+impl BrowserArrival {
+    /// Why the session of the former user ended, for the log.
+    const fn detail(self) -> &'static str {
+        match self {
+            Self::SignIn => "another user signed in in this browser",
+            Self::Press => "another user continued to a program in this browser",
+        }
+    }
+}
+
 impl Auth {
     /// The holder of the session that a browser's single sign-on cookie belongs to, if the session is valid.
     pub(super) async fn browser_holder(
@@ -28,27 +47,29 @@ impl Auth {
         self.valid_holder(session, from).await
     }
 
-    /// Separates a browser's single sign-on cookie from the session that it belongs to, now that another user has signed in there: the
-    /// next program would still get the first user. The first user's session ends with it, since nothing else in the browser leads to it
-    /// any more, unless it is the newer one: then the same answer was delivered once more, late. All tabs of one user stay signed in.
+    /// Separates a browser's single sign-on cookie from the session that it belongs to, now that another user is there: the next program
+    /// would still get the first user. The first user's session ends with it, since nothing else in the browser leads to it any more.
+    /// All tabs of one user stay signed in.
     pub async fn end_replaced_session(
         &self,
         cookie: &Secret<SingleSignOn>,
-        signed_in: Digest,
+        session_there: Digest,
+        arrival: BrowserArrival,
         visitor: &ClientInfo,
     ) -> Result<(), Error> {
         let now = self.clock.now();
         let Some(session) = self.store.browser_session(cookie.digest(), now).await? else { return Ok(()) };
         let Some(first) = self.untouched_holder(session).await? else { return Ok(()) };
-        let Some(next) = self.untouched_holder(signed_in).await? else { return Ok(()) };
+        let Some(next) = self.untouched_holder(session_there).await? else { return Ok(()) };
         if first.session().employee == next.session().employee {
             return Ok(());
         }
-        if first.session().created_at > next.session().created_at {
+        let is_newer = first.session().created_at > next.session().created_at;
+        if is_newer && arrival == BrowserArrival::SignIn {
             return Ok(self.store.forget_browser_session(cookie.digest()).await?);
         }
         let plain = self.entry(AuditEvent::Logout, first.session(), now, visitor)?;
-        let detail = "another user signed in in this browser".to_owned();
+        let detail = arrival.detail().to_owned();
         let entry = LogEntry { actor: Some(next.session().employee.clone()), detail, ..plain };
         // If it has ended meanwhile, nothing is left to do.
         self.store.end_session(session, self.deny_until(now), entry).await?;

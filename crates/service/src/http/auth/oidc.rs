@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::oauth2::Proceed;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::{FromFields, JsonBody, OptionalSession, SessionIfSent, SsoCookie};
+use crate::http::request::{FromFields, JsonBody, OptionalSession, SessionIfSent, SigningInBrowser, SsoCookie};
 use crate::http::response::{NeedsName, OidcScopeName, Reply, SetCookie};
 
 /// The id of an authorization request, or of a logout that the user is asked about.
@@ -71,10 +71,13 @@ pub(crate) async fn request(
 pub(crate) async fn continue_request(
     app: App,
     caller: RequestOrigin,
+    browser: SigningInBrowser,
     visitor: ClientInfo,
     SessionIfSent(holder, JsonBody(input)): SessionIfSent<JsonBody<RequestBody>>,
 ) -> Result<(SetCookie, Reply<Proceed>), ApiError> {
     let continued = app.auth.continue_authorization(&input.request, holder.as_ref(), &caller, &visitor).await?;
+    // Before the new cookie: nothing in the browser leads to the former user's session after it.
+    browser.continued(&app, continued.session).await;
     let cookie = SetCookie::single_sign_on(&app, &continued.sso);
     Ok((cookie, Reply(Proceed::to(continued.redirect_to))))
 }

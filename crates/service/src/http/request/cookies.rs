@@ -6,7 +6,7 @@
 //! gives the token of the session for it.
 
 use axum::extract::FromRequestParts;
-use deskpass_auth::{LinkOpener, Poller};
+use deskpass_auth::{BrowserArrival, LinkOpener, Poller};
 use deskpass_core::{BindProof, Browser, ClientInfo, Digest, Flow, KnownBrowser, Secret, SecretKind, SingleSignOn};
 use hyper::header::{ACCEPT, COOKIE, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
@@ -128,7 +128,7 @@ impl FromRequestParts<RequestContext> for SsoCookie {
 
 impl DescribeInput for SsoCookie {}
 
-/// The browser of a page of ours that a user signs in to.
+/// The browser of a page of ours that a user signs in to, or continues to a program from.
 #[derive(Clone, Debug)]
 pub(crate) struct SigningInBrowser {
     sso: Option<Secret<SingleSignOn>>,
@@ -139,9 +139,18 @@ impl SigningInBrowser {
     /// Ends the session of another user in this browser, now that a user has signed in there, also if the browser has left. An error
     /// here does not undo the sign-in.
     pub(crate) async fn signed_in(&self, app: &App, session: Digest) {
+        self.arrived(app, session, BrowserArrival::SignIn).await;
+    }
+
+    /// The same, now that a user has continued to a program there.
+    pub(crate) async fn continued(&self, app: &App, session: Digest) {
+        self.arrived(app, session, BrowserArrival::Press).await;
+    }
+
+    async fn arrived(&self, app: &App, session: Digest, arrival: BrowserArrival) {
         let Self { sso: Some(sso), visitor } = self.clone() else { return };
         let app = app.clone();
-        let work = async move { app.auth.end_replaced_session(&sso, session, &visitor).await };
+        let work = async move { app.auth.end_replaced_session(&sso, session, arrival, &visitor).await };
         if let Err(error) = run_to_completion(work).await {
             tracing::warn!(?error, "could not end the session of a browser's former user");
         }
