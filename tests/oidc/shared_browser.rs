@@ -2,10 +2,102 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use url::Url;
 
 use super::{desk, unlimited};
-use crate::harness::{Receiver, TestApp, registration_at};
+use crate::harness::{Device, OidcBrowser, PASSWORD, Receiver, TestApp, registration_at, request};
+
+/// How an agent can sign in on a page of ours.
+#[derive(Clone, Copy, Debug)]
+enum Door {
+    ScanStatus,
+    ScanEvents,
+    Bind,
+    AgentLogin,
+    OtpBind,
+    OtpVerify,
+}
+
+impl Door {
+    const ALL: [Self; 6] =
+        [Self::ScanStatus, Self::ScanEvents, Self::Bind, Self::AgentLogin, Self::OtpBind, Self::OtpVerify];
+
+    /// What the agent has before.
+    async fn prepare(self, app: &TestApp) -> Option<Device> {
+        match self {
+            Self::OtpBind => app.client().await.first_password("agent01").await,
+            Self::OtpVerify => return Some(app.agent_with_device("agent01").await),
+            Self::ScanStatus | Self::ScanEvents | Self::Bind | Self::AgentLogin => {}
+        }
+        None
+    }
+
+    /// Signs agent01 in; returns the token.
+    async fn enter(self, app: &TestApp, browser: &mut OidcBrowser, device: Option<Device>) -> String {
+        let answer = match self {
+            Self::ScanStatus => {
+                let ticket = confirmed(browser).await;
+                browser.read(&format!("/api/auth/scan/status?ticket={ticket}")).await.data()
+            }
+            Self::ScanEvents => {
+                let ticket = confirmed(browser).await;
+                events(app, browser, &ticket).await
+            }
+            Self::Bind => browser.call("/api/auth/bind", &json!({ "employee_id": "agent01" })).await.data(),
+            Self::AgentLogin => {
+                let code = code(browser).await;
+                browser.call("/api/agents/login", &json!({ "employee_id": "agent01", "code": code })).await.data()
+            }
+            Self::OtpBind => {
+                begin_with_password(browser).await;
+                let setup = browser.call("/api/auth/otp-setup", &json!({})).await.data();
+                let code = Device::scan(&setup, &app.clock).code();
+                browser.call("/api/auth/otp-bind", &json!({ "code": code })).await.data()
+            }
+            Self::OtpVerify => {
+                begin_with_password(browser).await;
+                let code = device.unwrap().next_code();
+                browser.call("/api/auth/otp-verify", &json!({ "code": code })).await.data()
+            }
+        };
+        answer["token"].as_str().unwrap_or_else(|| panic!("{self:?}: {answer}")).to_owned()
+    }
+}
+
+/// Shows a code that the phone of agent01 confirms; returns its ticket.
+async fn confirmed(browser: &mut OidcBrowser) -> String {
+    let qrcode = browser.read("/api/auth/qrcode").await.data();
+    let confirm = browser.http.scan_as(&qrcode, "agent01").await;
+    browser.http.decide("confirm", &confirm).await.data();
+    qrcode["ticket"].as_str().unwrap().to_owned()
+}
+
+/// The last of the states that a page of ours is told.
+async fn events(app: &TestApp, browser: &OidcBrowser, ticket: &str) -> Value {
+    let kept: Vec<_> = browser.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let headers = [("sec-fetch-site", "same-origin"), ("cookie", &*kept.join("; "))];
+    let mut watching = app.client().await;
+    watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={ticket}"), &headers, b"")).await;
+    let told = watching.read_until("\r\n0\r\n\r\n").await;
+    let text = told.rsplit_once("data: ").unwrap().1.split_once('\n').unwrap().0;
+    serde_json::from_str(text).unwrap()
+}
+
+/// A code of the platform for agent01.
+async fn code(browser: &mut OidcBrowser) -> String {
+    let (link, _) = browser.http.begin_oauth("http://localhost/itagent/").await;
+    let back = browser.http.authorize(&link, "agent01").await;
+    let back = Url::parse(&back).unwrap();
+    back.query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned()
+}
+
+/// Begins a sign-in of agent01 by password, which a one-time password completes.
+async fn begin_with_password(browser: &mut OidcBrowser) {
+    let login = json!({ "employee_id": "agent01", "password": PASSWORD });
+    let half = browser.call("/api/agents/login", &login).await.data();
+    browser.token = Some(half["token"].as_str().unwrap().to_owned());
+}
 
 on_one_store! {
     /// Otherwise the next program would get the first user, whose session nothing in the browser leads to any more.
@@ -34,6 +126,24 @@ on_one_store! {
         let second = browser.token.clone().unwrap();
         assert!(browser.http.is_valid(&second).await);
         browser.proceed_to_client(&id).await.code();
+    }
+
+    /// Whichever way the second user signs in.
+    async fn every_door_ends_the_session_of_another_user() {
+        for door in Door::ALL {
+            let (app, client) = desk().await;
+            let device = door.prepare(&app).await;
+            let (mut browser, tokens) = app.oidc_sign_in(&client, "user01").await;
+            let first = browser.token.take().unwrap();
+            app.clock.advance(Duration::from_secs(5));
+            let second = door.enter(&app, &mut browser, device).await;
+            let none = browser.silently(&client.authorization().with("prompt", "none")).await;
+            assert_eq!(none.error(), "login_required", "{door:?}");
+            assert!(!browser.http.is_valid(&first).await && browser.http.is_valid(&second).await, "{door:?}");
+            assert!(client.is_over(&mut browser.http, &tokens).await, "{door:?}");
+            let rows = app.query("SELECT employee_key FROM login_log WHERE event = 'logout' AND actor_key = 'agent01'");
+            assert_eq!(rows, ["user01"], "{door:?}");
+        }
     }
 
     /// A press gives the cookie to another user's session, also to an older one of another tab.
