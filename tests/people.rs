@@ -52,7 +52,7 @@ fn receiver(address: &str) -> Value {
 }
 
 /// Controls the simulated platform; returns its answer.
-async fn control(platform: &mut Client, method: &str, path: &str, body: &Value) -> Value {
+pub(crate) async fn control(platform: &mut Client, method: &str, path: &str, body: &Value) -> Value {
     let json = [("content-type", "application/json")];
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let answer = platform.send(&request(method, &format!("/sim/{path}"), &json, body.as_bytes())).await;
@@ -61,7 +61,7 @@ async fn control(platform: &mut Client, method: &str, path: &str, body: &Value) 
 }
 
 /// Changes a person at the platform; returns the events that it sent.
-async fn change(platform: &mut Client, who: &str, change: &Value) -> Vec<Value> {
+pub(crate) async fn change(platform: &mut Client, who: &str, change: &Value) -> Vec<Value> {
     let answer = control(platform, "PUT", &format!("people/{who}"), change).await;
     answer["events"].as_array().unwrap().clone()
 }

@@ -49,16 +49,21 @@ fn render(notice: &Notice, zone: &TimeZone) -> String {
         NoticeSubject::RoleEndsSoon => role_ends_soon(zone, notice),
         NoticeSubject::ApprovalRefused => approval_refused(zone, notice),
         NoticeSubject::CallerRefused => caller_refused(zone, notice),
-        NoticeSubject::ManyLeavers => many_leavers(notice),
+        NoticeSubject::ManyLeavers => many_leavers(zone, notice),
         NoticeSubject::SetupCodeNeeded => setup_code_needed(notice),
         NoticeSubject::IdentifierPassedOn => identifier_passed_on(notice),
         NoticeSubject::RenameUnanswered => rename_unanswered(notice),
         NoticeSubject::HolderUnconfirmed => holder_unconfirmed(notice),
     };
+    let text = format!("IT help desk: {english}\nIT 服务台：{chinese}");
+    if !notice.subject.has_row() {
+        // The end of the id would be a reference that nothing finds.
+        return text;
+    }
     // The reference distinguishes two notices of the same second, also for the platform, which drops duplicate messages.
     let start = notice.id.len().saturating_sub(Reference::DIGITS);
     let reference = notice.id.get(start..).unwrap_or_default();
-    format!("IT help desk: {english}\nIT 服务台：{chinese}\n(ref {reference})")
+    format!("{text}\n(ref {reference})")
 }
 
 /// A notice for agents about their own account.
@@ -264,18 +269,19 @@ fn holder_unconfirmed(notice: &Notice) -> [String; 2] {
 }
 
 /// A notice for administrators about many people who seem to have left at once.
-fn many_leavers(notice: &Notice) -> [String; 2] {
+fn many_leavers(zone: &TimeZone, notice: &Notice) -> [String; 2] {
+    let at = local_time(zone, notice.at);
     let number = match &notice.about {
         Some(NoticeAbout::Leavers(number)) => number.to_string(),
         _ => "?".to_owned(),
     };
     [
         format!(
-            "{number} people seem to have left at once, so nobody was locked out. Check who may use the application at \
+            "{number} people seem to have left at once ({at}), so nobody was locked out. Check who may use the application at \
              the platform. If it is right, run `deskpass sync --force`."
         ),
         format!(
-            "{number} 名员工似乎同时离职，因此未锁定任何人。请在管理后台检查应用的可见范围；如确实如此，请运行 `deskpass sync --force`。"
+            "{number} 名员工似乎同时离职（{at}），因此未锁定任何人。请在管理后台检查应用的可见范围；如确实如此，请运行 `deskpass sync --force`。"
         ),
     ]
 }

@@ -10,7 +10,7 @@ use crate::{Result, Store, StoreError};
 /// A notice to an employee.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// Unique identifier, in hexadecimal. It ends with the reference of the request, if there is one.
+    /// Unique identifier, in hexadecimal. It ends with the reference of the event, if that has one.
     pub id: String,
     /// The recipient.
     pub employee: EmployeeKey,
@@ -154,6 +154,29 @@ pub(super) fn claim() -> String {
          (SELECT id FROM notice WHERE due_at <= $1 AND subject IN ({known}) ORDER BY due_at, id LIMIT $3) AND due_at <= $1
          RETURNING id, corp_id, employee_key, subject, ip_address, at, tries, about, user_agent"
     )
+}
+
+impl NoticeSubject {
+    /// Whether the event has a row in the audit log, under the reference with which the notice's id ends. Half of a sign-in has none until
+    /// it is completed, nor has what only may happen.
+    #[must_use]
+    pub const fn has_row(self) -> bool {
+        match self {
+            Self::PasswordUsed | Self::RoleEndsSoon | Self::ManyLeavers => false,
+            Self::DeviceBound
+            | Self::PasswordChanged
+            | Self::DeviceUnbound
+            | Self::SignInDisowned
+            | Self::NewNetwork
+            | Self::PartnerDeviceBound
+            | Self::ApprovalRefused
+            | Self::CallerRefused
+            | Self::SetupCodeNeeded
+            | Self::IdentifierPassedOn
+            | Self::RenameUnanswered
+            | Self::HolderUnconfirmed => true,
+        }
+    }
 }
 
 impl Notice {
