@@ -224,6 +224,10 @@ async fn what_goes_wrong_between_a_program_and_the_service_has_one_line() {
     );
     let back = desk.client.get(&asked, &[]).await;
     assert!(location(&back).starts_with("https://wiki.example/cb?error=invalid_request&"), "{back:?}");
+    let frame = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe"), ("sec-fetch-site", "cross-site")];
+    let wrong = asked.replace("response_type=code", "response_type=token");
+    let back = desk.client.get(&format!("{wrong}&prompt=none"), &frame).await;
+    assert!(location(&back).starts_with("https://wiki.example/cb?error=unsupported_response_type&"), "{back:?}");
     let elsewhere = "https%3A%2F%2Fwiki.example%2Fbye%3Ftoken%3Ds3cret";
     let out = format!("/oidc/logout?client_id={id}&post_logout_redirect_uri={elsewhere}&state=s3cret");
     assert!(location(&desk.client.get(&out, &[]).await).ends_with("/?logout=done"));
@@ -240,6 +244,10 @@ async fn what_goes_wrong_between_a_program_and_the_service_has_one_line() {
         (
             returned[0],
             &["reason=\"invalid_request\"", "code_challenge is missing", "redirect_uri=\"https://wiki.example/cb\""][..],
+        ),
+        (
+            only(&log, "reason=\"unsupported_response_type\""),
+            &["a request of a client was refused", "redirect_uri=\"https://wiki.example/cb\""],
         ),
         (only(&log, "a post-logout address is not registered"), &["redirect_uri=\"https://wiki.example/bye\""]),
         (only(&log, "reason=\"invalid_client\""), &["its secret is wrong", "route=\"/oidc/token\""]),

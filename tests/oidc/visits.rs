@@ -97,9 +97,23 @@ on_one_store! {
             assert!(address.contains("&state=state+"), "{address}");
             assert!(answer.header("set-cookie").is_none(), "{answer:?}");
         }
+        // A request that is wrong is told, too.
+        let other = app.oidc_client(registration()).await;
+        let off = other.authorization().with("prompt", "none");
+        app.auth().operator().set_oidc_client_enabled(&other.id, false).await.unwrap();
+        for (asked, error) in [
+            (off.clone(), "unauthorized_client"),
+            (silent.clone().without("code_challenge"), "invalid_request"),
+            (silent.clone().with("response_type", "token"), "unsupported_response_type"),
+        ] {
+            let answer = browser.send("GET", &asked.path(), &frame, b"").await;
+            let expected = format!("https://rp.example/callback?error={error}&");
+            assert!(location(&answer).starts_with(&expected) && answer.header("set-cookie").is_none(), "{answer:?}");
+        }
         // A page is never shown in a frame, and no address is told that is not registered.
         for asked in [client.authorization(), silent.clone().with("redirect_uri", "https://evil.example/"),
-            silent.clone().with("client_id", "nobody")] {
+            silent.clone().with("client_id", "nobody"), client.authorization().without("code_challenge"),
+            off.without("prompt")] {
             let refused = browser.send("GET", &asked.path(), &frame, b"").await;
             assert_eq!((refused.status, oauth_error(&refused).as_str()), (400, "invalid_request"), "{asked:?}");
         }

@@ -6,7 +6,7 @@ use deskpass_core::oidc::{OAuthError, Parameters};
 use deskpass_core::{ClientInfo, Digest, Secret, SingleSignOn};
 use hyper::{HeaderMap, Uri};
 
-use super::error_page::PageRequest;
+use super::error_page::{PageRequest, return_with};
 use super::provider::Provider;
 use crate::App;
 use crate::config::Language;
@@ -60,10 +60,17 @@ pub(crate) async fn authorize(
 }
 
 /// Answers a frame of another site that looks for a session without asking the user (`prompt=none`), so that its library need not wait
-/// until it gives up. `None` for anything else. Neither reads cookies nor counts nor keeps anything: any page can open frames.
+/// until it gives up; nor with a request that is wrong. `None` for anything else. Neither reads cookies nor counts nor keeps anything:
+/// any page can open frames.
 pub(crate) async fn answer_foreign_frame(app: &App, uri: &Uri) -> Option<Response> {
     let parameters = Parameters::parse(uri.query().unwrap_or_default().as_bytes());
-    let checked = app.auth.check_authorization(&parameters).await.ok()?;
+    let checked = match app.auth.check_authorization(&parameters).await {
+        Ok(checked) => checked,
+        Err(AuthorizationFailure::Redirect { address, error }) if parameters.get("prompt") == Ok(Some("none")) => {
+            return Some(return_with(app, &parameters, &address, error).await);
+        }
+        Err(_) => return None,
+    };
     match app.auth.answer_foreign_frame(&checked)? {
         AuthorizationStep::Redirect(to) => Some(landing::see_other(&to)),
         AuthorizationStep::Ask { .. } => None,

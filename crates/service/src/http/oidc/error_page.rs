@@ -40,20 +40,16 @@ impl<'a> PageRequest<'a> {
     /// The page that says why there is no next step. The dispatcher writes the line about it.
     pub(super) async fn end_on(&self, page: OidcErrorPage) -> Result<Response, ApiError> {
         let mut response = pages::oidc_error(self.app, page, self.reference, self.preferred, self.headers)?;
-        let client_id = self.known_client().await;
+        let client_id = known_client(self.app, self.parameters).await;
         let outcome = MistakeOutcome::ErrorPage(page.reason());
-        let redirect_uri = self.redirect_uri();
+        let redirect_uri = sent_address(self.parameters);
         response.extensions_mut().insert(ClientMistake { outcome, client_id, redirect_uri });
         Ok(response)
     }
 
     /// Returns to the client, at this address, with an error.
     pub(super) async fn return_with(&self, address: &str, error: OAuthError) -> Response {
-        let mut response = landing::see_other(address);
-        let client_id = self.known_client().await;
-        let (outcome, redirect_uri) = (MistakeOutcome::Returned(error), self.redirect_uri());
-        response.extensions_mut().insert(ClientMistake { outcome, client_id, redirect_uri });
-        response
+        return_with(self.app, self.parameters, address, error).await
     }
 
     /// The answer to a sign-out, with the line about a post-logout address that is not registered.
@@ -66,19 +62,29 @@ impl<'a> PageRequest<'a> {
         }
         response
     }
+}
 
-    /// The client, if there is such a client. Any other text may be anything, even a secret in the wrong field.
-    async fn known_client(&self) -> Option<String> {
-        let id = self.parameters.get("client_id").ok().flatten()?;
-        // The page does not depend on it.
-        let client = self.app.auth.oidc_client(id).await.ok().flatten()?;
-        Some(client.id)
-    }
+/// Returns to the client, at this address, with an error. The dispatcher writes the line about it.
+pub(super) async fn return_with(app: &App, parameters: &Parameters, address: &str, error: OAuthError) -> Response {
+    let mut response = landing::see_other(address);
+    let client_id = known_client(app, parameters).await;
+    let (outcome, redirect_uri) = (MistakeOutcome::Returned(error), sent_address(parameters));
+    response.extensions_mut().insert(ClientMistake { outcome, client_id, redirect_uri });
+    response
+}
 
-    fn redirect_uri(&self) -> Option<String> {
-        let sent = |name: &'static str| self.parameters.get(name).ok().flatten();
-        sent("redirect_uri").or_else(|| sent("post_logout_redirect_uri")).and_then(logged_address)
-    }
+/// The client, if there is such a client. Any other text may be anything, even a secret in the wrong field.
+async fn known_client(app: &App, parameters: &Parameters) -> Option<String> {
+    let id = parameters.get("client_id").ok().flatten()?;
+    // The page does not depend on it.
+    let client = app.auth.oidc_client(id).await.ok().flatten()?;
+    Some(client.id)
+}
+
+/// The address that the client wants to return to, as the service log has it.
+fn sent_address(parameters: &Parameters) -> Option<String> {
+    let sent = |name: &'static str| parameters.get(name).ok().flatten();
+    sent("redirect_uri").or_else(|| sent("post_logout_redirect_uri")).and_then(logged_address)
 }
 
 /// An address as the service log has it: without its query and fragment, which may contain secrets, and not too long. A text that is no
