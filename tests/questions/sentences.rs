@@ -39,74 +39,80 @@ fn sentences_about_people(session: &str) -> Vec<Sentence> {
             "PUT /api/admin/roles/user-roles",
             UMA,
             [
-                "Give Uma User (Sales) the role Agent. Now: Employee",
-                "为 Uma User（Sales） 添加角色：坐席。当前角色：员工",
+                "Give Uma User (user01, Sales) the role Agent. Now: Employee",
+                "为 Uma User（user01，Sales） 添加角色：坐席。当前角色：员工",
             ],
         ),
         sentence(
             "POST /api/admin/roles/temporary",
             r#"{"employee_id":"user01","role":"supervisor","minutes":120,"reason":"on call"}"#,
             [
-                "Give Uma User (Sales) the role Supervisor for 2 hours. Reason: on call",
-                "授予 Uma User（Sales） 临时角色：主管，期限 2 小时。原因：on call",
+                "Give Uma User (user01, Sales) the role Supervisor for 2 hours. Reason: on call",
+                "授予 Uma User（user01，Sales） 临时角色：主管，期限 2 小时。原因：on call",
             ],
         ),
         sentence(
             "PATCH /api/admin/employees/{corp_id}/{employee_id}",
             r#"{"disabled":true}"#,
-            ["Disable Uma User (Sales), and end their sessions", "停用 Uma User（Sales），并结束其会话"],
+            [
+                "Disable Uma User (user01, Sales), and end their sessions",
+                "停用 Uma User（user01，Sales），并结束其会话",
+            ],
         ),
         sentence(
             "POST /api/admin/employees/{corp_id}/{employee_id}/confirm",
             r#"{"digest":"0123456789abcdef"}"#,
             [
-                "Confirm that Uma User (Sales) has the employee ID user01 now, with the role Employee",
-                "确认员工账号 user01 现由 Uma User（Sales） 使用，角色：员工",
+                "Confirm that Uma User (user01, Sales) has the employee ID user01 now, with the role Employee",
+                "确认员工账号 user01 现由 Uma User（user01，Sales） 使用，角色：员工",
             ],
         ),
         about(
             "DELETE /api/admin/sessions/{id}",
             session,
             "",
-            ["End a session of Uma User (Sales)", "结束 Uma User（Sales） 的一个会话"],
+            ["End a session of Uma User (user01, Sales)", "结束 Uma User（user01，Sales） 的一个会话"],
         ),
         sentence(
             "DELETE /api/admin/employees/{corp_id}/{employee_id}/sessions",
             "",
-            ["End all sessions of Uma User (Sales)", "结束 Uma User（Sales） 的所有会话"],
+            ["End all sessions of Uma User (user01, Sales)", "结束 Uma User（user01，Sales） 的所有会话"],
         ),
         sentence(
             "POST /api/admin/agents",
             r#"{"employee_id":"user01"}"#,
-            ["Make Uma User (Sales) an agent, with the role Agent", "将 Uma User（Sales） 添加为坐席，角色：坐席"],
+            [
+                "Make Uma User (user01, Sales) an agent, with the role Agent",
+                "将 Uma User（user01，Sales） 添加为坐席，角色：坐席",
+            ],
         ),
         sentence(
             "POST /api/admin/agents/{employee_id}/unlock",
             "",
-            ["Unlock Uma User (Sales)", "解锁 Uma User（Sales）"],
+            ["Unlock Uma User (user01, Sales)", "解锁 Uma User（user01，Sales）"],
         ),
         sentence(
             "POST /api/admin/agents/{employee_id}/reset-otp",
             "",
             [
-                "Reset the authenticator of Uma User (Sales), and create a setup code",
-                "重置 Uma User（Sales） 的身份验证器，并生成设置码",
+                "Reset the authenticator of Uma User (user01, Sales), and create a setup code",
+                "重置 Uma User（user01，Sales） 的身份验证器，并生成设置码",
             ],
         ),
         sentence(
             "POST /api/admin/agents/{employee_id}/reset-password",
             "",
             [
-                "Reset the password of Uma User (Sales), and create a setup code",
-                "重置 Uma User（Sales） 的密码，并生成设置码",
+                "Reset the password of Uma User (user01, Sales), and create a setup code",
+                "重置 Uma User（user01，Sales） 的密码，并生成设置码",
             ],
         ),
         sentence(
             "POST /api/admin/links",
             r#"{"corp_id":"wwpartner","user_id":"lisi","employee_id":"user01"}"#,
             [
-                "Let lisi of the connected corporation wwpartner act as Uma User (Sales)",
-                "允许互联企业 wwpartner 的 lisi 以 Uma User（Sales） 的身份登录",
+                "Let lisi of the connected corporation wwpartner act as Uma User (user01, Sales)",
+                "允许互联企业 wwpartner 的 lisi 以 Uma User（user01，Sales） 的身份登录",
             ],
         ),
         Sentence {
@@ -252,27 +258,40 @@ on_one_store! {
         let token = client.sign_in("admin01").await;
         app.sign_in_at_partner().await;
         app.add_named("zhangwei", "张\u{202e}伟", Role::Agent).await;
+        app.add_named("lina", "Li Na", Role::Agent).await;
+        app.add_named("lina2", "Li Na", Role::Agent).await;
         let roles = |body| sentence("PUT /api/admin/roles/user-roles", body, [""; 2]);
         for (body, english, chinese) in [
             (
                 r#"{"employee_id":"agent01","roles":["admin","user"]}"#,
-                "Give Arno Agent (IT Service Desk) the role Administrator, and take away Agent. Now: Agent and Employee",
-                "为 Arno Agent（IT Service Desk） 添加角色：管理员，并移除：坐席。当前角色：坐席、员工",
+                "Give Arno Agent (agent01, IT Service Desk) the role Administrator, and take away Agent. Now: Agent and Employee",
+                "为 Arno Agent（agent01，IT Service Desk） 添加角色：管理员，并移除：坐席。当前角色：坐席、员工",
             ),
             (
                 r#"{"corp_id":null,"employee_id":"AGENT01","roles":[]}"#,
-                "Take the roles Agent and Employee from Arno Agent (IT Service Desk). Now: Agent and Employee",
-                "移除 Arno Agent（IT Service Desk） 的角色：坐席、员工。当前角色：坐席、员工",
+                "Take the roles Agent and Employee from Arno Agent (agent01, IT Service Desk). Now: Agent and Employee",
+                "移除 Arno Agent（agent01，IT Service Desk） 的角色：坐席、员工。当前角色：坐席、员工",
             ),
             (
                 r#"{"employee_id":"zhangwei","roles":["agent"]}"#,
-                "Leave the roles of 张\u{fffd}伟 as they are. Now: Agent",
-                "张\u{fffd}伟 的角色保持不变。当前角色：坐席",
+                "Leave the roles of 张\u{fffd}伟 (zhangwei) as they are. Now: Agent",
+                "张\u{fffd}伟（zhangwei） 的角色保持不变。当前角色：坐席",
+            ),
+            // Namesakes differ by their identifiers.
+            (
+                r#"{"employee_id":"lina","roles":["agent"]}"#,
+                "Leave the roles of Li Na (lina) as they are. Now: Agent",
+                "Li Na（lina） 的角色保持不变。当前角色：坐席",
+            ),
+            (
+                r#"{"employee_id":"lina2","roles":["agent"]}"#,
+                "Leave the roles of Li Na (lina2) as they are. Now: Agent",
+                "Li Na（lina2） 的角色保持不变。当前角色：坐席",
             ),
             (
                 r#"{"corp_id":"wwpartner","employee_id":"user01","roles":["admin"]}"#,
-                "Give Namesake (wwpartner) the role Administrator, and take away Employee. Now: Employee",
-                "为 Namesake（wwpartner） 添加角色：管理员，并移除：员工。当前角色：员工",
+                "Give Namesake (user01, wwpartner) the role Administrator, and take away Employee. Now: Employee",
+                "为 Namesake（user01，wwpartner） 添加角色：管理员，并移除：员工。当前角色：员工",
             ),
             (
                 r#"{"employee_id":"nobody","roles":["agent"]}"#,

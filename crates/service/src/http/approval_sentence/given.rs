@@ -70,13 +70,13 @@ impl<'a> Given<'a> {
         self.record(self.corp_in_path(), self.param("employee_id")).await
     }
 
-    /// A person by name and department, or as the operation writes them if they are unknown.
+    /// A person by name, identifier and department, or as the operation writes them if they are unknown.
     pub(super) async fn named(&self, corp: Option<&str>, id: &str) -> Result<Text, Error> {
         let found = self.record(corp, id).await?;
         Ok(found.map_or_else(|| both(&plain(id)), |person| self.name_of(&person)))
     }
 
-    /// A person by name and department, or by identifier if they are unknown.
+    /// A person by name, identifier and department, or by identifier alone if they are unknown.
     pub(super) async fn named_by_key(&self, key: &EmployeeKey) -> Result<Text, Error> {
         let found = self.app.auth.store.person(key).await?;
         Ok(found.map_or_else(|| both(&plain(key.id())), |person| self.name_of(&person)))
@@ -89,13 +89,16 @@ impl<'a> Given<'a> {
         Ok(found.map(|person| Person::clone(&person)))
     }
 
-    /// A person by name and department, and of another corporation by that as well. The identifier stands for a missing name.
+    /// A person by name, identifier and department, and of another corporation by that as well. Only the identifier tells namesakes of
+    /// one department apart; it stands for a missing name.
     fn name_of(&self, person: &Person) -> Text {
-        let name = plain(if person.name.is_empty() { &person.employee_id } else { &person.name });
+        let id = &*person.employee_id;
+        let is_named = !person.name.is_empty();
+        let name = plain(if is_named { &person.name } else { id });
         let home = self.app.auth.policy.home_corp.as_str();
         let corp = if person.key.corp() == home { "" } else { person.key.corp() };
-        let known: Vec<_> =
-            [&*person.department, corp].into_iter().filter(|text| !text.is_empty()).map(plain).collect();
+        let known = [if is_named { id } else { "" }, &*person.department, corp];
+        let known: Vec<_> = known.into_iter().filter(|text| !text.is_empty()).map(plain).collect();
         if known.is_empty() {
             return both(&name);
         }
