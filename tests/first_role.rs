@@ -1,6 +1,7 @@
 //! The role with which a session begins: one that the client is for, where the person holds one.
 
 use serde_json::{Value, json};
+use url::Url;
 
 use crate::harness::{Client, fragment, location};
 
@@ -44,6 +45,15 @@ on_one_store! {
         ] {
             assert_eq!(by_code(&mut client, page, who).await, role, "{who} by a code at {page}");
             assert_eq!(by_link(&mut client, page, who).await, role, "{who} by a link at {page}");
+        }
+        // Agents send a code of the platform to their own door, too.
+        for (who, role) in [("supervisor01", "supervisor"), ("agent01", "agent"), ("admin01", "admin")] {
+            let (link, _) = client.begin_oauth("http://localhost/itagent/").await;
+            let back = Url::parse(&client.authorize(&link, who).await).unwrap();
+            let code = back.query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned();
+            let login = json!({ "employee_id": who, "code": code });
+            let session = client.post("/api/agents/login", &[], &login).await.data();
+            assert_eq!(session["current_role"], role, "{who} at agents/login");
         }
         // A request that names no client, and the ways to sign in that the specification describes, begin with the highest role.
         let token = client.sign_in_by_phone("security01").await;

@@ -37,6 +37,14 @@ async fn an_employee_learns_that_another_role_is_needed() {
     well_made(&browser, "another role is needed").await;
     browser.click("[data-role=supervisor]").await;
     browser.wait_for("#place[data-view=people] tbody tr").await;
+    // None of an agent's roles helps here, so none is offered.
+    let browser = office.signed_in(Options::default(), ["agent01", "agent"], "people").await;
+    browser.wait_for("#wrong-role a[href='/h5/']").await;
+    assert_eq!(
+        browser.script("return document.querySelectorAll('#wrong-role button, #roles-title').length", &[]).await,
+        0
+    );
+    well_made(&browser, "no role helps").await;
 }
 
 /// Without a device, and where phones do not count, the page offers to set one up, in place of the question and its code; also when it is pressed twice.
