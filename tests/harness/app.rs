@@ -1,5 +1,6 @@
 //! A service inside the test's own process: real sockets, real disk, a clock that the test advances.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -98,6 +99,13 @@ impl TestApp {
         Box::pin(Self::open(settings, TestStorage::at(StoreBackend::current().cluster_store()), new_clock())).await
     }
 
+    /// A service with these settings that looks programs up at this name server. A restart forgets it.
+    pub(crate) async fn with_name_server(settings: Settings, name_server: SocketAddr) -> Self {
+        let home = TestStorage::at(StoreBackend::current().cluster_store());
+        let configured = |server: Server| server.with_name_server(name_server);
+        Box::pin(Self::open_as(settings, home, new_clock(), "127.0.0.1:0", configured)).await
+    }
+
     /// A service in development mode with this clock.
     pub(crate) async fn with_clock(clock: Clock) -> Self {
         let settings = development(&[]);
@@ -148,11 +156,21 @@ impl TestApp {
     }
 
     async fn open_on(settings: Settings, home: TestStorage, clock: Clock, address: &str) -> Self {
+        Box::pin(Self::open_as(settings, home, clock, address, |server| server)).await
+    }
+
+    async fn open_as(
+        settings: Settings,
+        home: TestStorage,
+        clock: Clock,
+        address: &str,
+        configured: impl FnOnce(Server) -> Server,
+    ) -> Self {
         let given = home.apply_to(settings);
         let (settings, listener) = listen(given.clone().with_listen_address(address.parse().unwrap())).await.unwrap();
         let address = settings.listen.to_string();
         let app = deskpass::App::open_at(settings, clock.clone()).await.unwrap();
-        let server = Server::new(app.clone(), listener);
+        let server = configured(Server::new(app.clone(), listener));
         let (stop, stopping) = oneshot::channel();
         let stopped = tokio::spawn(server.run(async { drop(stopping.await) }));
         Self { address, clock, app, settings: given, stop: Some(stop), stopped: Some(stopped), home }

@@ -10,6 +10,7 @@ mod faketime;
 mod fault_proxy;
 mod messenger;
 mod metrics;
+mod name_server;
 mod oidc;
 mod openapi_check;
 mod operator;
@@ -36,6 +37,7 @@ pub(crate) use faketime::FakeClock;
 pub(crate) use fault_proxy::{Fault, FaultProxy, Fired, Trigger};
 pub(crate) use messenger::{Messenger, message_text, on_platform, platform_kind};
 pub(crate) use metrics::metric;
+pub(crate) use name_server::NameServer;
 pub(crate) use oidc::{
     ALL_SCOPES, Authorization, LogoutAnswer, OidcBrowser, OidcClient, Receiver, Returned, Tokens, decoded, oauth_error,
     public, registration, registration_at, signed_by_us,

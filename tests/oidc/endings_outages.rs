@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use deskpass_core::oidc::ClientRegistration;
+
 use super::{clients, on_two_nodes, registered, unlimited};
 use crate::cluster::soon;
 use crate::harness::{
-    LogoutAnswer, Receiver, Servers, Stopwatch, StoreBackend, TestApp, decoded, registration_at, until,
+    LogoutAnswer, NameServer, Receiver, Servers, Stopwatch, StoreBackend, TestApp, decoded, registration_at, until,
 };
 
 /// How many notices wait.
@@ -130,24 +132,44 @@ on_every_store! {
     }
 }
 
-on_one_store! {
+/// What is wrong with every second of forty programs: the name of every third of them is silent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Program {
+    Good,
+    SilentName,
+    SilentHost,
+    Drips,
+}
+
+fn forty_programs() -> impl Iterator<Item = (usize, Program)> {
+    let hostile = [Program::SilentName, Program::SilentHost, Program::Drips];
+    (0..40).map(move |number| (number, if number % 2 == 0 { Program::Good } else { hostile[number / 2 % 3] }))
+}
+
+on_every_store! {
     async fn twenty_hostile_programs_delay_none_of_twenty_good_ones() {
-        let app = TestApp::with(unlimited(&[("session.max_per_employee", "0")])).await;
+        let names = NameServer::silent_about("silent").await;
+        let settings = unlimited(&[("session.max_per_employee", "0")]);
+        let app = TestApp::with_name_server(settings, names.address).await;
         let mut browser = app.oidc_browser().await;
         browser.sign_in("user01").await;
         let mut good = Vec::new();
         let mut hostile = Vec::new();
-        for number in 0..40 {
+        for (number, program) in forty_programs() {
             let receiver = Receiver::start().await;
-            let client = app.oidc_client(registration_at(&receiver)).await;
-            browser.tokens_in_session(&client).await;
-            match number % 4 {
-                0 => receiver.answer_with(LogoutAnswer::Never),
-                1 => receiver.answer_with(LogoutAnswer::Drip),
-                _ => {}
+            match program {
+                Program::SilentHost => receiver.answer_with(LogoutAnswer::Never),
+                Program::Drips => receiver.answer_with(LogoutAnswer::Drip),
+                Program::Good | Program::SilentName => {}
             }
-            if number % 4 < 2 { hostile.push(receiver) } else { good.push(receiver) }
+            let host = if program == Program::SilentName { "silent" } else { "program" };
+            let told_at = receiver.at_name(&format!("{host}{number:02}.desk.example"), "/backchannel");
+            let registration = ClientRegistration { backchannel_logout_uri: Some(told_at), ..registration_at(&receiver) };
+            let client = app.oidc_client(registration).await;
+            browser.tokens_in_session(&client).await;
+            if program == Program::Good { good.push(receiver) } else { hostile.push((program, receiver)) }
         }
+        assert_eq!((good.len(), hostile.len(), names.unanswered().len()), (20, 20, 0));
         let session = browser.token.clone().unwrap();
         browser.http.logout(&session).await.data();
         let ended = Stopwatch::start();
@@ -156,6 +178,11 @@ on_one_store! {
         }
         // A second is promised; a busy machine needs some of its own.
         assert!(ended.elapsed() < Duration::from_secs(3), "told after {:?}", ended.elapsed());
+        let silent = hostile.iter().filter(|(program, _)| *program == Program::SilentName);
+        assert!(silent.clone().all(|(_, receiver)| receiver.requests().is_empty()), "a silent name was found");
+        until("all silent names are looked up", async || names.unanswered().len() == silent.clone().count()).await;
+        let reached = hostile.iter().filter(|(program, _)| *program != Program::SilentName);
+        until("all others are reached", async || reached.clone().all(|(_, receiver)| !receiver.requests().is_empty())).await;
     }
 }
 

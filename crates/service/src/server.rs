@@ -15,6 +15,7 @@ mod tls;
 mod warnings;
 mod watched;
 
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ pub struct Server {
     reloader: Reloader,
     listener: TcpListener,
     command_socket: Option<UnixListener>,
+    /// Where the programs that are told of logouts are looked up, instead of at the name servers of the system.
+    name_server: Option<SocketAddr>,
 }
 
 /// Binds the configured address, and returns the settings with the actual port when the configured port is 0.
@@ -65,7 +68,13 @@ impl Server {
 
     fn with_source(app: App, listener: TcpListener, source: Option<SettingsSource>) -> Self {
         let command_socket = command_socket::open(&app);
-        Self { reloader: Reloader::new(app, source), listener, command_socket }
+        Self { reloader: Reloader::new(app, source), listener, command_socket, name_server: None }
+    }
+
+    /// Looks the programs that are told of logouts up at this name server: a test cannot change those of the system.
+    #[must_use]
+    pub fn with_name_server(self, address: SocketAddr) -> Self {
+        Self { name_server: Some(address), ..self }
     }
 
     /// Reloads the settings of this server while it runs.
@@ -77,7 +86,7 @@ impl Server {
     /// Serves until `stop` completes. Then reports that it is not ready, continues for a while so that load balancers notice,
     /// stops accepting connections, and finishes the requests in progress.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { reloader, listener, command_socket } = self;
+        let Self { reloader, listener, command_socket, name_server } = self;
         let mut app = reloader.current();
         let mode = if app.settings.development.enabled { "development" } else { "production" };
         let (address, data) = (app.settings.listen, app.settings.data.display());
@@ -93,7 +102,7 @@ impl Server {
         background_tasks.spawn(sweep_expired(app.clone()).boxed());
         background_tasks.spawn(refresh_certificates(app.clone()).boxed());
         background_tasks.spawn(notices::deliver(app.clone()).boxed());
-        background_tasks.spawn(logouts::deliver(app.clone()).boxed());
+        background_tasks.spawn(logouts::deliver(app.clone(), name_server).boxed());
         people::spawn(&mut background_tasks, &app);
         let (carrier, watcher) = (App::clone(&app), App::clone(&app));
         background_tasks.spawn(async move { carrier.auth.relay_messages().await }.boxed());

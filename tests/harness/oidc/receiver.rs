@@ -23,7 +23,7 @@ pub(crate) enum LogoutAnswer {
     RefuseAt(String),
     /// Does not answer.
     Never,
-    /// Sends its answer byte by byte and never ends it.
+    /// Sends one byte of its answer every second and never ends it.
     Drip,
     /// Accepts, with a body of this many bytes.
     Body(usize),
@@ -64,6 +64,11 @@ impl Receiver {
     /// An address of the program.
     pub(crate) fn at(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
+    }
+
+    /// The same below another name of this machine.
+    pub(crate) fn at_name(&self, name: &str, path: &str) -> String {
+        format!("http://{name}:{}{path}", self.address.port())
     }
 
     /// Answers all further requests like this.
@@ -156,6 +161,6 @@ async fn drip(mut stream: TcpStream) {
         if stream.write_all(&[byte]).await.is_err() {
             return;
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Redirects are not followed, and the proxy variables of the environment are ignored.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use deskpass_auth::LogoutSender;
@@ -17,7 +18,9 @@ const MAX_IDLE_CONNECTIONS: usize = 4;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The sender of logouts. Where the machine has no certificate authorities, only clients on the same machine can be reached.
-pub(crate) fn open() -> Result<LogoutSender, SettingsError> {
+/// It asks the name servers of the system, or the one of a test.
+pub(crate) fn open(name_server: Option<SocketAddr>) -> Result<LogoutSender, SettingsError> {
+    let resolver = name_server.map_or_else(Resolver::for_logouts, Resolver::for_logouts_asking);
     let tls = tls_config(true).or_else(|error| {
         tracing::warn!(%error, "only OpenID Connect clients without HTTPS can be told about the end of sessions");
         tls_config(false)
@@ -30,7 +33,7 @@ pub(crate) fn open() -> Result<LogoutSender, SettingsError> {
         .no_proxy()
         .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
         .pool_idle_timeout(IDLE_TIMEOUT)
-        .dns_resolver(Resolver::for_logouts().map_err(|_| SettingsError::Client)?)
+        .dns_resolver(resolver.map_err(|_| SettingsError::Client)?)
         .build()
         .map_err(|_| SettingsError::Client)?;
     Ok(LogoutSender::new(http))

@@ -10,7 +10,7 @@ use std::{fmt, fs};
 
 use deskpass_core::oidc::may_receive_logouts;
 use hickory_resolver::TokioResolver;
-use hickory_resolver::config::{LookupIpStrategy, ResolverConfig, ResolverOpts};
+use hickory_resolver::config::{LookupIpStrategy, NameServerConfig, ResolverConfig, ResolverOpts};
 use hickory_resolver::net::NetError;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::system_conf::parse_resolv_conf;
@@ -61,6 +61,23 @@ impl Resolver {
     /// For addresses at which programs are told of logouts.
     pub(crate) fn for_logouts() -> Result<Self, NetError> {
         Self::system(Path::new(NAME_SERVERS), may_receive_logouts)
+    }
+
+    /// The same with this name server instead of those of the system, for tests.
+    pub(crate) fn for_logouts_asking(name_server: SocketAddr) -> Result<Self, NetError> {
+        Self::asking(name_server, may_receive_logouts)
+    }
+
+    fn asking(name_server: SocketAddr, may_use: fn(IpAddr) -> bool) -> Result<Self, NetError> {
+        let mut server = NameServerConfig::udp(name_server.ip());
+        for connection in &mut server.connections {
+            connection.port = name_server.port();
+        }
+        let names = build(ResolverConfig::from_parts(None, Vec::new(), vec![server]), ResolverOpts::default())?;
+        // There is no file to read again.
+        let file = PathBuf::new();
+        let system = SystemNames { names, read: versions(&file), file, looked_at: Instant::now() };
+        Ok(Self { system: Arc::new(Mutex::new(system)), may_use, limit: LOOKUP_TIMEOUT })
     }
 
     fn system(file: &Path, may_use: fn(IpAddr) -> bool) -> Result<Self, NetError> {
@@ -145,7 +162,6 @@ impl fmt::Debug for Resolver {
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use futures_util::FutureExt as _;
-    use hickory_resolver::config::NameServerConfig;
     use tokio::net::UdpSocket;
 
     use super::*;
@@ -156,17 +172,7 @@ mod tests {
 
     /// A resolver whose only name server receives every question and answers none.
     fn unanswered(socket: &UdpSocket) -> Resolver {
-        let address = socket.local_addr().unwrap();
-        let mut server = NameServerConfig::udp(address.ip());
-        for connection in &mut server.connections {
-            connection.port = address.port();
-        }
-        let search = ["one.example", "two.example"].map(|name| name.parse().unwrap());
-        let config = ResolverConfig::from_parts(None, search.to_vec(), vec![server]);
-        let names = build(config, ResolverOpts::default()).unwrap();
-        let file = PathBuf::from("/nonexistent");
-        let system = SystemNames { names, read: versions(&file), file, looked_at: Instant::now() };
-        Resolver { system: Arc::new(Mutex::new(system)), may_use: |_| true, limit: LOOKUP_TIMEOUT }
+        Resolver::asking(socket.local_addr().unwrap(), |_| true).unwrap()
     }
 
     #[tokio::test]

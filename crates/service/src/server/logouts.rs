@@ -1,5 +1,6 @@
 //! Tells OpenID Connect clients that sessions have ended.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
@@ -15,8 +16,8 @@ const IDLE_POLL_INTERVAL: Duration = Duration::from_secs(30);
 const FAILURE_PAUSE: Duration = Duration::from_secs(2);
 
 /// Delivers logouts until it is dropped. A failure is only logged.
-pub(super) async fn deliver(mut app: CurrentApp) {
-    let sender = match logout_client::open() {
+pub(super) async fn deliver(mut app: CurrentApp, name_server: Option<SocketAddr>) {
+    let sender = match logout_client::open(name_server) {
         Ok(sender) => sender,
         Err(error) => {
             tracing::error!(%error, "OpenID Connect clients are not told about the end of sessions");
