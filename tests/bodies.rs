@@ -195,11 +195,24 @@ async fn memory_of_slow_clients(head: usize, one_free_in: usize) -> usize {
     grown
 }
 
+/// Nobody sends only what is free.
+const NO_FREE: usize = CONNECTIONS * 2;
+/// One in how many clients sends no more than is free, which nobody can refuse. The development build takes more than is promised of
+/// what attackers do best, so that only the first case has a limit there.
+const FREE_IN: &[usize] = if cfg!(debug_assertions) { &[NO_FREE] } else { &[NO_FREE, 1, 2] };
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_five_thousand_slow_clients_take_little_memory() {
+    let mut taken = Vec::new();
     for head in [0, 15 * KIB] {
-        let grown = memory_of_slow_clients(head, CONNECTIONS * 2).await;
-        println!("{} MiB more with heads of {head} bytes", grown / MIB);
+        for &one_free_in in FREE_IN {
+            let grown = memory_of_slow_clients(head, one_free_in).await;
+            println!("{} MiB more with heads of {head} bytes, one free in {one_free_in}", grown / MIB);
+            taken.push(grown);
+        }
+    }
+    // All of them are printed before one of them is too much.
+    for grown in taken {
         assert!(grown <= MOST, "{} MiB more", grown / MIB);
         assert!(grown >= 64 * MIB, "only {} MiB: this test looks at nothing", grown / MIB);
     }
@@ -224,15 +237,4 @@ async fn of_large_answers_are_not_kept() {
     }
     let grown = resident(process.id()).saturating_sub(before);
     assert!(grown <= 24 * MIB, "{} MiB more", grown / MIB);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "a measurement"]
-async fn the_memory_of_slow_clients_that_send_what_is_free() {
-    for head in [0, 15 * KIB] {
-        for one_free_in in [1, 2] {
-            let grown = memory_of_slow_clients(head, one_free_in).await;
-            println!("{} MiB more with heads of {head} bytes, one free in {one_free_in}", grown / MIB);
-        }
-    }
 }
