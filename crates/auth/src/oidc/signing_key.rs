@@ -222,6 +222,47 @@ mod tests {
         assert_eq!(ec.0[..7], [0x30, 0x81, 0x87, 2, 1, 0, 0x30], "PKCS#8, with the public key");
     }
 
+    /// An RSA key in the form that 0.2.0 made and sealed, which OpenSSL checked: PKCS#1, the larger prime first, and a private exponent
+    /// modulo (p - 1)(q - 1), where others reduce it further. It signs nothing else.
+    const RSA_KEY_OF_0_2_0: &str = "MIIEowIBAAKCAQEAuTEUDwPyh88nC_AjMHeJshwPP_8T0bQsWc5F05Q232eSV7yWC-V05ybfqbwBWyoBpIIqB-SJMtG_W18-ODMV\
+        hHg1wnyhiclmGRNhHDndfkxjt7BuiXRndIXwLMuK3w15nR-w_m0d8AzFdwdZ48v9CDDsD3tjnG5Mox9lOaTvYzKRp44v8EePR3xp\
+        zjz0Yo2HJIliJNjCA532L00QvEzSi6pEUpLBz3cfK0aJZZWRCkIkqp6KA3ZpTfF0jqSEDzcxO9j_7pgd2SnsHenEdjwbSgKZNEzQ\
+        zZP_Rh9xL4iua_v8Vs20Jhzv6uq7uy5EW2VUcM1db0EgqTq8SNJ9tE0rUQIDAQABAoIBAHuNruBFte2920Mvt4qCdi-KYPJFcCec\
+        mWphIF0EqYdrRkua2lCdid0eJmLLt-vmnqnu3bPeWVq6bXy8knpUOqriuJtFI1EWOTPJpiR6xreYp37KCzVRoCQxqAd61O_zwYt-\
+        tUtJ6YtaOfQrx2Efm3V3jkbV_6NCQ4chTxuiWsRGuQk_166F1Sm2HiTvEOVzrfnzeJr4-t-mN7AfcygMQG4UiDvTldZp7RjDJBTJ\
+        QfLAqKDUYg2jz5EbmOVU85EZbUE-5pabdMDWtMWeUjZN6JsZCR0C4bIJ_zcUzc8hGLpESMp8liDnRhLsfyF6gWt8Xku8DIReZ3vY\
+        mA9e4kSnQXECgYEA7jDt_0W_u8ip1nwpBdNTSD1trfKbFiJlougwCBJfSPq-A6B1VrJrPJYVxDIMz7PYIXAQbzJ75tnbh3PThah-\
+        hBxEsV0Nk90VhfsaWXLQpsZBnzI4kLbIFk_NoKcmGTvrzQManV-g-BN1vXx0XCW3pT-_xRt7zfLpEtJI_HCEjdsCgYEAxwm4JJdX\
+        TXGwOD9JyUu6kLKvxXE0_s4UbUiGDTvJ7810_ITkhbrZayx63Xbnlra5SqxeW9E_qSMm_MRdG6_s42T4hT6Zq_z_B-S650Y2OouQ\
+        _RBpdWMBfJ3dEAAW2DHuTVutdvN3FFSYsjCeNUWj4m7kABLhnWhaxdMNBR65kUMCgYADQ4RfVRNVfWBmYfkl7Ulc2gqgsYxSd1Ix\
+        M0FFOws3MshbwF0bPQKfJ-dQcuceCXbSrnhrLaPo-984MewaDr79DG4ciAvhlMvwtAoeY6ZcQqcviT6hLP_83kcRBnlNKzcF7h71\
+        PRQ1kf6xA_2MLbAggYkdKE0_-y4aZes-GkSWtQKBgBrklkvjYvlkzhGbg4W-RLP-YL-Fv0paX-owLWSmWm-bTB4-en4TNANGHEfG\
+        JB56C-kqBwnS6Q4aYM8wXQA7sf87ilS-k5bodTEE17geBX-9kdaPnCAvQ2kqD091I6EMhg1PwM1csg8-Ku-QoB_EjBMxNn9IDdHt\
+        4q3uCUlS0HHvAoGBANKLx-3v3zDHuciESiO_1tg_FV51rC9bJcKsV0f3ZqmObCfkXXq1iUDTEEUUvBlTHQA1PoR2wgaO121P3z0d\
+        6q7FfP-_MIJ5IYEnZyBr0jT71nCI_-TK9-J-BgTIhb1UBBzr2iVJwCBajSHo-KTyyiY_UAmjsJ0gqhkBKe6rwkhU";
+    /// The thumbprint of its public key.
+    const KID_OF_0_2_0: &str = "UxZlIqieUIz5Mke4-X5tXYwTl3K9SqYxXDXyHzDPRoM";
+    /// What OpenSSL signed with it. Signatures of RS256 have no random part.
+    const SIGNATURE_OF_0_2_0: &str = "Rldxqda4fu8zIojHhbqxvYwFIt2G5KBEaJI3wHIpv9SKAdc2r73cqflScCCqhNfsMEfLbM2HFCS2ov2XX32NFhkiAMffDUIxo219\
+        t4htYtjCZWILQ3xFYK3TX8j2WvAasNwhYhTl23BTjRg9gM-y8U0wJwpbgtDiitVC0JNXa8RhuvKaQ8GPiWBhJbsJixZCfrGSiNe6\
+        sMaOKXtcYTvPfNOBhb2yB_Hku6poChm-I0ANFeU1NV74M-uH6619DyE2O6-QiYZKSfza_UnlR0C0oHuMn8E29tUQtjLH2EwwC15_\
+        Xjr0HnFszKoXUjAJ1nP3ZlmTSkFP55fcl2vk_e_xhQ";
+
+    #[test]
+    fn an_rsa_key_of_0_2_0_signs_as_before() {
+        let private = URL_SAFE_NO_PAD.decode(RSA_KEY_OF_0_2_0).unwrap();
+        let key = SigningKey::open(SigningAlgorithm::Rs256, &private).unwrap();
+        let jwk = key.public_jwk();
+        assert_eq!((key.kid(), &jwk["kid"]), (KID_OF_0_2_0, &json!(KID_OF_0_2_0)));
+        let signature = key.sign(b"a token").unwrap();
+        assert_eq!(URL_SAFE_NO_PAD.encode(&signature), SIGNATURE_OF_0_2_0);
+        // As a program does, which has nothing but the published key.
+        let [n, e] = ["n", "e"].map(|member| URL_SAFE_NO_PAD.decode(jwk[member].as_str().unwrap()).unwrap());
+        let published = PublicKeyComponents { n, e };
+        published.verify(&RSA_PKCS1_2048_8192_SHA256, b"a token", &signature).unwrap();
+        assert!(published.verify(&RSA_PKCS1_2048_8192_SHA256, b"another", &signature).is_err());
+    }
+
     #[test]
     fn a_damaged_key_does_not_open() {
         for algorithm in SigningAlgorithm::ALL {
