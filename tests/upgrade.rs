@@ -21,8 +21,8 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Client, ClusterStore, Device, OidcClient, PRODUCTION, Platform, Servers, StoreBackend, TestApp, binary, finished,
-    query, request, rounds, settings, until, with_settings,
+    Client, ClusterStore, Device, OidcClient, PRODUCTION, Platform, Servers, StoreBackend, TestApp, binary, decoded,
+    finished, query, request, rounds, settings, signed_by_us, until, with_settings,
 };
 
 /// A release whose data can be upgraded.
@@ -152,6 +152,12 @@ on_every_store! {
         assert_eq!(client.userinfo(holdings.text("/program/access")).await.status, 200);
         let refreshed = program.refresh(&mut client, holdings.text("/program/refresh")).await.json();
         assert_eq!(client.userinfo(refreshed["access_token"].as_str().unwrap()).await.status, 200, "{refreshed}");
+        // The key that signed then is published, and signs still.
+        let before = holdings.text("/program/id_token");
+        let now = refreshed["id_token"].as_str().unwrap();
+        let jwks = client.jwks().await;
+        assert!(signed_by_us(&jwks, before) && signed_by_us(&jwks, now), "{jwks}");
+        assert_eq!(decoded(now).0["kid"], decoded(before).0["kid"]);
         client.logout(holdings.text("/sessions/user01")).await.data();
         assert_eq!(client.userinfo(refreshed["access_token"].as_str().unwrap()).await.status, 401);
     }
