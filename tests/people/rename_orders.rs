@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use deskpass_core::Role;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::refused_events::sealed;
 use super::{Desk, change, control};
@@ -27,6 +27,12 @@ struct Change {
 const TAKES: Change = Change { from: FIRST, to: SECOND, second: 20 };
 const MAKES_ROOM: Change = Change { from: SECOND, to: "agent02", second: 10 };
 const SWAPS: Change = Change { from: SECOND, to: FIRST, second: 20 };
+
+/// The identifiers that the first person gets.
+const BETWEEN: &str = "supervisor02";
+const LAST: &str = "supervisor03";
+const GETS_BETWEEN: Change = Change { from: FIRST, to: BETWEEN, second: 10 };
+const GETS_LAST: Change = Change { from: BETWEEN, to: LAST, second: 70 };
 
 /// The two people, with a live token each, and an administrator.
 struct Two {
@@ -61,6 +67,43 @@ impl Two {
         );
         let now = self.desk.app.clock.now().millis() / 1_000;
         assert_eq!(self.desk.client.send(&sealed(&text, now)).await.status, 200);
+    }
+
+    /// Changes how the platform answers questions about people.
+    async fn ask_gives(&mut self, fault: Option<Value>) {
+        control(&mut self.desk.client, "DELETE", "faults", &json!(null)).await;
+        if let Some(fault) = fault {
+            self.desk.client.set_fault(&fault).await;
+        }
+    }
+
+    /// The first person got two other identifiers, one after the other, and a new person the one between.
+    /// The platform cannot be asked when the events arrive and the new person signs in; returns the new
+    /// person's token.
+    async fn stranger_between(&mut self, events: &[Change]) -> String {
+        self.ask_gives(Some(json!({ "api": "user/get", "errcode": 48002, "times": 0 }))).await;
+        change(&mut self.desk.client, FIRST, &json!({ "userid": LAST })).await;
+        change(&mut self.desk.client, "user01", &json!({ "userid": BETWEEN })).await;
+        self.desk.app.clock.advance(MINUTE);
+        for event in events {
+            self.deliver(*event).await;
+        }
+        Box::pin(self.desk.app.auth().handle_events()).await.unwrap();
+        self.desk.app.clock.advance(MINUTE * 5);
+        let token = self.desk.client.sign_in_by_phone(BETWEEN).await;
+        assert_eq!(self.desk.roles(&token).await, ["user"]);
+        token
+    }
+
+    /// Asserts that the new person has nothing of the first one, whose roles are those of the last
+    /// identifier, or nobody's any more.
+    async fn stays_a_stranger(&mut self, token: &str) {
+        assert_eq!(self.desk.roles(token).await, ["user"]);
+        assert_eq!((self.roles(BETWEEN), self.roles(FIRST)), (Vec::new(), Vec::new()), "nothing but the default role");
+        let lost = !self.roles(LAST).contains(&SUPERVISOR);
+        assert!(!lost || self.told().await > 0, "nothing is lost without a word");
+        let again = self.desk.client.sign_in_by_phone(BETWEEN).await;
+        assert_eq!(self.desk.roles(&again).await, ["user"]);
     }
 
     /// Handles all events, however long they wait for others.
@@ -217,6 +260,47 @@ on_every_store! {
         two.handled().await;
         assert_eq!((two.roles(SECOND), two.roles("agent02")), (vec![USER, SUPERVISOR], vec![AGENT, USER]));
         assert_eq!(two.told().await, 0);
+    }
+
+    async fn who_gets_an_identifier_that_passed_on_twice_does_not_become_a_former_holder() {
+        for events in [[GETS_BETWEEN, GETS_LAST], [GETS_LAST, GETS_BETWEEN]] {
+            let mut two = Two::begin().await;
+            let token = two.stranger_between(&events).await;
+            // Nothing distinguishes the people.
+            let silent = json!({ "errcode": 0, "errmsg": "ok", "userid": "user01" });
+            two.ask_gives(Some(json!({ "api": "user/get", "body": silent.to_string(), "times": 0 }))).await;
+            two.handled().await;
+            two.stays_a_stranger(&token).await;
+        }
+    }
+
+    async fn who_holds_an_identifier_counts_when_the_event_of_its_next_change_is_lost() {
+        for is_known in [true, false] {
+            let mut two = Two::begin().await;
+            two.ask_gives(None).await;
+            if is_known {
+                // Otherwise the record has a name only, as with data of version 0.2.0.
+                two.desk.client.sign_in_by_phone(FIRST).await;
+            }
+            let token = two.stranger_between(&[GETS_BETWEEN]).await;
+            two.ask_gives(None).await;
+            two.handled().await;
+            two.stays_a_stranger(&token).await;
+        }
+    }
+
+    async fn who_may_be_another_person_signs_in_again_before_the_roles_move() {
+        let mut two = Two::begin().await;
+        let silent = json!({ "errcode": 0, "errmsg": "ok", "userid": "user01" });
+        two.ask_gives(Some(json!({ "api": "user/get", "body": silent.to_string(), "times": 0 }))).await;
+        change(&mut two.desk.client, FIRST, &json!({ "userid": BETWEEN })).await;
+        two.desk.app.clock.advance(MINUTE);
+        let token = two.desk.client.sign_in_by_phone(BETWEEN).await;
+        two.deliver(GETS_BETWEEN).await;
+        two.handled().await;
+        assert!(!two.desk.client.is_valid(&token).await);
+        let token = two.desk.client.sign_in_by_phone(BETWEEN).await;
+        assert_eq!((two.desk.roles(&token).await, two.told().await), (vec!["supervisor".to_owned(), "user".to_owned()], 0));
     }
 
     async fn in_whatever_order_events_come_nobody_becomes_another_person() {

@@ -31,6 +31,17 @@ pub enum HolderChange {
     Another,
 }
 
+/// Whether what the platform says about the holders of two identifiers is about one person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sameness {
+    /// It is about one person.
+    Same,
+    /// It does not say.
+    Unknown,
+    /// It seems to be about two people.
+    Another,
+}
+
 impl Holder {
     /// Whether the platform has an id for the person.
     #[must_use]
@@ -51,6 +62,30 @@ impl Holder {
             (Some(_), None) => HolderChange::Same,
             (None, Some(_)) => HolderChange::Learn(said.clone()),
             (None, None) => known.compare_names(said, if_named_differently),
+        }
+    }
+
+    /// Compares what is known of the holder of one identifier with that of another one. Stricter than
+    /// [`Self::compare`], which asks whether there is a reason for doubt: here, silence is no answer.
+    #[must_use]
+    pub fn sameness(&self, other: &Self) -> Sameness {
+        let both = |one: &Option<String>, other: &Option<String>| {
+            one.as_ref().zip(other.as_ref()).map(|(one, other)| one == other)
+        };
+        let is_same = match both(&self.id, &other.id) {
+            Some(has_same_id) => has_same_id,
+            None if self.has_id() || other.has_id() => false,
+            None => match (both(&self.name, &other.name), both(&self.email, &other.email)) {
+                (Some(_), Some(true)) => true,
+                (has_same_name, has_same_email) => has_same_name == Some(true) && has_same_email.is_none(),
+            },
+        };
+        if Self::compare(Some(self), other, true) == HolderChange::Another {
+            Sameness::Another
+        } else if is_same && self.source == other.source {
+            Sameness::Same
+        } else {
+            Sameness::Unknown
         }
     }
 
@@ -123,6 +158,25 @@ mod tests {
         assert_eq!(Holder::compare(Some(&unaddressed), &known, true), HolderChange::Learn(known.clone()));
         let bo = named("Bo", "bo@example.com");
         assert_eq!(Holder::compare(Some(&known), &bo, false), HolderChange::Learn(bo), "nothing to protect");
+    }
+
+    #[test]
+    fn two_identifiers_are_one_persons_only_if_the_platform_says_so() {
+        let ann = named("Ann", "ann@example.com");
+        let namesake = named("Ann", "other@example.com");
+        assert_eq!(ann.sameness(&ann), Sameness::Same);
+        assert_eq!(ann.sameness(&named("Bo", "ann@example.com")), Sameness::Same, "a person with another name");
+        assert_eq!(ann.sameness(&named("Ann", "")), Sameness::Same);
+        assert_eq!(ann.sameness(&named("Bo", "bo@example.com")), Sameness::Another);
+        for unknown in [&namesake, &named("", "ann@example.com"), &with_id("wecom/ww", "1"), &named("", "")] {
+            assert_eq!(ann.sameness(unknown), Sameness::Unknown, "{unknown:?}");
+        }
+        assert_eq!(ann.sameness(&Holder { source: "elsewhere".to_owned(), ..ann.clone() }), Sameness::Unknown);
+        let known = with_id("feishu/t/app", "ou_1");
+        assert_eq!(known.sameness(&known), Sameness::Same);
+        assert_eq!(known.sameness(&with_id("feishu/t/app", "ou_2")), Sameness::Another);
+        assert_eq!(known.sameness(&with_id("feishu/t/other", "ou_1")), Sameness::Unknown);
+        assert_eq!(known.sameness(&Holder { id: None, ..known.clone() }), Sameness::Unknown, "it did not say");
     }
 
     #[test]

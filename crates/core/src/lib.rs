@@ -52,7 +52,7 @@ pub use employee::{
 pub use encryption_keys::{EncryptionKeys, KeyBytes, key_id};
 pub use entropy::{Entropy, NoEntropy};
 pub use failed_attempts::{FailedAttempts, Lockout};
-pub use holder::{Holder, HolderChange};
+pub use holder::{Holder, HolderChange, Sameness};
 pub use host::{Host, HostNames};
 pub use invisible::{is_blank, is_invisible};
 pub use limit::{Debt, Rate};

@@ -31,7 +31,7 @@ pub use email::SetEmailOutcome;
 pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleSelection};
 use holder::note_first_holder;
 pub use holder::{ConfirmOutcome, HolderAlarm, HolderOutcome, HolderReport, UnconfirmedHolder};
-pub(crate) use holder::{is_unconfirmed, move_holder, note_holder};
+pub(crate) use holder::{is_unconfirmed, move_holder, note_holder, said_about};
 pub(crate) use people::{MAX_SCANNED_ENTRIES, is_selective};
 pub use people::{PeopleCount, PeoplePage};
 pub use person::ListedPerson;

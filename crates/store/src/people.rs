@@ -8,6 +8,7 @@ mod identifiers;
 mod leaving;
 mod plans;
 mod rename;
+mod same_person;
 mod watch;
 
 pub use chores::Chore;

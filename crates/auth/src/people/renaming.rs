@@ -63,6 +63,13 @@ impl PendingRename {
         }
     }
 
+    /// When the person got yet another identifier, according to a change that is not handled yet.
+    fn onward_at(&self, pending: &[Self]) -> Option<Timestamp> {
+        let is_next =
+            |it: &&Self| it.happened_at > self.happened_at && is_same(&it.from, &self.to) && !is_same(&it.from, &it.to);
+        pending.iter().filter(is_next).map(|it| it.happened_at).min()
+    }
+
     fn concerns(&self, id: &str) -> bool {
         is_same(&self.from, id) || is_same(&self.to, id)
     }
@@ -131,8 +138,10 @@ impl Auth {
             return self.follow_change(&rename.to, None, pace).await;
         }
         let mut earlier = Earlier::Handled;
-        for predecessor in predecessors(rename, &self.pending_renames().await?) {
-            let handled = self.rename(&predecessor, earlier, pace).await.unwrap_or_else(|error| {
+        let pending = self.pending_renames().await?;
+        for predecessor in predecessors(rename, &pending) {
+            let onward_at = predecessor.onward_at(&pending);
+            let handled = self.rename((&predecessor, onward_at), earlier, pace).await.unwrap_or_else(|error| {
                 tracing::info!(%error, "an earlier change of an identifier could not be handled yet");
                 Handled::Unanswered
             });
@@ -142,12 +151,17 @@ impl Auth {
                 _ => Earlier::Waiting,
             });
         }
-        self.rename(rename, earlier, pace).await
+        self.rename((rename, rename.onward_at(&pending)), earlier, pace).await
     }
 
     /// Handles a change of an identifier. It is blocked while earlier changes are not handled. A question that the platform did not
     /// answer decides nothing, however long that lasts.
-    async fn rename(&self, rename: &PendingRename, earlier: Earlier, pace: &mut Pace) -> Result<Handled, Error> {
+    async fn rename(
+        &self,
+        (rename, onward_at): (&PendingRename, Option<Timestamp>),
+        earlier: Earlier,
+        pace: &mut Pace,
+    ) -> Result<Handled, Error> {
         let is_late = self.clock.now().since(rename.received_at) >= HOLDER_EVENT_TIMEOUT;
         let unanswered = if is_late { RenameStage::Unanswered } else { RenameStage::Blocked };
         let stage = match (earlier, is_late) {
@@ -170,6 +184,7 @@ impl Auth {
             |profile| (profile, stage),
         );
         let Some(renaming) = self.renaming(rename, stage, (profile, asked_at)).await? else { return Ok(Handled::Done) };
+        let renaming = Renaming { onward_at, ..renaming };
         let (from, to) = (renaming.from.clone(), renaming.to.clone());
         match self.store.rename_person(renaming).await? {
             RenameOutcome::Waiting => {
@@ -238,6 +253,8 @@ impl Auth {
         Ok(Some(Renaming {
             from,
             happened_at: rename.happened_at,
+            onward_at: None,
+            said: self.holder(None, profile.as_ref()),
             stage,
             hold_until: now + MAX_EVENT_AGE,
             asked_at: asked_at - MAX_NODE_CLOCK_SKEW,

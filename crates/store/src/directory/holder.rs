@@ -225,6 +225,12 @@ pub(crate) fn move_holder(tx: &Tx<'_>, from: &EmployeeKey, to: &EmployeeKey) -> 
     write(tx, from, &KnownHolder::default())
 }
 
+/// All that the platform said about who holds an identifier: what is known, and what it says about an unconfirmed holder.
+pub(crate) fn said_about(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Vec<Holder>> {
+    let KnownHolder { known, claimant, .. } = find(sql, key)?.unwrap_or_default();
+    Ok(known.into_iter().chain(claimant).collect())
+}
+
 /// Compares what the platform says with what is known.
 fn next_step(sql: &Sql<'_>, report: &HolderReport) -> Result<Step> {
     let HolderReport { key, said, asked_at, default_role, .. } = report;

@@ -38,8 +38,11 @@ pub(super) enum NewRecord {
     Left,
     /// That of a former holder, who has no other identifier yet as far as is known.
     Former,
-    /// That of the person who has this identifier now, and signed in under it before the event arrived.
+    /// That of the person who has this identifier now, and signed in under it before the event was
+    /// handled; unless another person got it since, of which the event has not arrived.
     Theirs,
+    /// It was added about when the identifier passed on again.
+    Unclear,
     /// This event was handled before, or the identifier passed on since.
     PassedOn,
 }
@@ -92,8 +95,9 @@ impl Identifier {
         }
     }
 
-    /// Whose record it is when an event says that a person got this identifier at this time.
-    pub(super) fn after(&self, happened_at: Timestamp) -> NewRecord {
+    /// Whose record it is when an event says that a person got this identifier at this time, and an event
+    /// that is not handled yet, that the person got another one at `onward_at`.
+    pub(super) fn after(&self, happened_at: Timestamp, onward_at: Option<Timestamp>) -> NewRecord {
         let passed_on = |is_empty: bool| {
             // In the same second, the former holder may have got another identifier as well.
             self.changed_at.is_some_and(|changed_at| changed_at > happened_at || changed_at == happened_at && !is_empty)
@@ -106,12 +110,25 @@ impl Identifier {
         } else if self.is_empty() {
             NewRecord::Empty
         } else if record.created_at > happened_at + CLOCK_SKEW {
-            NewRecord::Theirs
+            match onward_at {
+                Some(onward_at) if record.created_at > onward_at + CLOCK_SKEW => NewRecord::PassedOn,
+                Some(onward_at) if record.created_at + CLOCK_SKEW > onward_at => NewRecord::Unclear,
+                _ => NewRecord::Theirs,
+            }
         } else if record.left.is_some() && !self.waits {
             NewRecord::Left
         } else {
             NewRecord::Former
         }
+    }
+
+    /// Whether its person left the corporation, or the application's range, after this time.
+    pub(super) fn left_after(&self, at: Timestamp) -> bool {
+        let has_left = |record: Record| {
+            let is_gone = matches!(record.left, Some(LeftReason::Left | LeftReason::OutOfRange));
+            is_gone && record.left_at.is_some_and(|left_at| left_at >= at)
+        };
+        !self.waits && self.record.is_some_and(has_left)
     }
 
     /// Whether a version that kept no times of changes has handled this event, or one after it.

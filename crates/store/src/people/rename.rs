@@ -1,16 +1,18 @@
 //! People whom the platform gave another identifier.
 
-use deskpass_core::{Digest, EmployeeKey, IdentifiedPerson, LeftReason, Person, Timestamp};
+use deskpass_core::{Digest, EmployeeKey, Holder, IdentifiedPerson, LeftReason, Person, Sameness, Timestamp};
 
 use super::events::EVENT_RETENTION;
 use super::identifiers::{Identifier, NewRecord, OldRecord, note_change, note_waiting};
 use super::leaving::{Leaving, leave_one, lift};
+use super::same_person::sameness;
 use crate::agents::{end_credentials, has_credentials, move_record, require_code};
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::directory::{find, lock_out_leaver, move_holder, upsert};
 use crate::locks::{lock_administration, lock_agent, lock_employee};
+use crate::oidc::endings::end_all_of;
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::single_use::consume;
 use crate::{LogEntry, Notice, Result, Store};
@@ -64,6 +66,10 @@ const COPY_ROLES: &str = "INSERT INTO user_role (corp_id, employee_key, role_id,
 const MOVE_LINKS: &str =
     "UPDATE link SET target_corp_id = $3, target_key = $4 WHERE target_corp_id = $1 AND target_key = $2";
 
+/// Makes a record as old as the identifier is the person's.
+const ADDED_BEFORE: &str =
+    "UPDATE employee SET created_at = $3 WHERE corp_id = $1 AND employee_key = $2 AND created_at > $3";
+
 /// How far the handling of a new identifier has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenameStage {
@@ -101,12 +107,17 @@ pub struct Renaming {
     pub to: IdentifiedPerson,
     /// When it happened at the platform.
     pub happened_at: Timestamp,
+    /// When the person got yet another identifier, according to an event that is not handled yet.
+    pub onward_at: Option<Timestamp>,
     /// How far its handling has come.
     pub stage: RenameStage,
-    /// How long a holder of the new identifier is locked at most, unless the event is handled before.
+    /// How long nodes of version 0.2.0 keep a holder of the new identifier locked. Others do until the
+    /// event is handled.
     pub hold_until: Timestamp,
     /// When the platform was asked about the new one.
     pub asked_at: Timestamp,
+    /// What the platform said about who holds the new one.
+    pub said: Option<Holder>,
     /// Whether the platform said that the person is active.
     pub is_active: bool,
     /// How to lock the person out, if the platform said that the person left.
@@ -134,7 +145,7 @@ impl Store {
 }
 
 fn rename(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<RenameOutcome> {
-    let Renaming { from, to, happened_at, stage, .. } = renaming;
+    let Renaming { from, to, happened_at, onward_at, stage, .. } = renaming;
     if *from == to.key {
         return Ok(RenameOutcome::Nothing);
     }
@@ -143,7 +154,7 @@ fn rename(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<RenameOutcome> {
     if old.was_handled_before(*happened_at) {
         return Ok(RenameOutcome::Nothing);
     }
-    let (mut whose, holder) = (old.before(*happened_at), new.after(*happened_at));
+    let (mut whose, holder) = (old.before(*happened_at), new.after(*happened_at, *onward_at));
     let is_early = matches!(stage, RenameStage::Blocked | RenameStage::Waiting | RenameStage::Unanswered);
     let is_held = is_early && holder == NewRecord::Former;
     if is_held && hold(tx, renaming)? {
@@ -170,8 +181,32 @@ fn rename(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<RenameOutcome> {
         (OldRecord::Unclear, _) => give_up(tx, renaming, &[from]),
         (OldRecord::Others, NewRecord::Former) => give_up(tx, renaming, &[&to.key]),
         (OldRecord::Others, _) => pass_on(tx, renaming, holder),
+        (OldRecord::Theirs, NewRecord::Theirs | NewRecord::Unclear) => join_record(tx, renaming, holder, &old),
         (OldRecord::Theirs, _) => move_person(tx, renaming, holder, old.waits),
     }
+}
+
+/// Gives the person what the old record has, if the record under the new identifier is the person's. It
+/// may be that of another one, who got the identifier since, and must get nothing of the person's, least
+/// of all in a session that is live.
+fn join_record(tx: &mut Tx<'_>, renaming: &Renaming, holder: NewRecord, old: &Identifier) -> Result<RenameOutcome> {
+    let Renaming { from, to, happened_at, deny_until, entry, .. } = renaming;
+    match (sameness(tx, renaming)?, holder) {
+        (Sameness::Same, _) => {}
+        (Sameness::Another, _) => return give_up(tx, renaming, &[from]),
+        (Sameness::Unknown, NewRecord::Unclear) => return give_up(tx, renaming, &[from, &to.key]),
+        // The identifier was free for another person.
+        (Sameness::Unknown, _) if old.left_after(*happened_at) => return give_up(tx, renaming, &[from]),
+        (Sameness::Unknown, _) => {
+            end_sessions_of(tx, &to.key, SessionScope::All, (EndReason::Left, *deny_until), entry.at)?;
+            // Clients must ask anew as well.
+            end_all_of(tx, &to.key, entry.at)?;
+        }
+    }
+    // An event that comes even later may say that the person had another identifier before that record
+    // was added: then it is the person's that moves on.
+    tx.execute(ADDED_BEFORE, &args![to.key.corp(), to.key.id(), *happened_at])?;
+    move_person(tx, renaming, holder, old.waits)
 }
 
 fn lock_both(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<()> {

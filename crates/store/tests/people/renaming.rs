@@ -47,6 +47,8 @@ fn renaming(from: &EmployeeKey, to: &str) -> Renaming {
         from,
         to,
         happened_at: at(3_000),
+        onward_at: None,
+        said: None,
         stage: RenameStage::Waiting,
         hold_until: at(DAY),
         asked_at: at(3_000),
@@ -334,6 +336,42 @@ on_every_store! {
         // One that was added about then may be either's.
         assert_eq!(rename(RenameStage::Waiting, ("a", "d"), 190_000).await, RenameOutcome::Undecided);
         assert_eq!(held(store, "a").await.1, Roles::NONE);
+    }
+}
+
+on_every_store! {
+    async fn a_record_that_was_added_after_the_identifier_passed_on_again_is_another_persons(fixture: &Fixture) {
+        let store = fixture.store();
+        let user = Roles::NONE.with(Role::User);
+        let rows = [
+            ("passed on", Some(70_000), None, RenameOutcome::Undecided, true, user),
+            ("about then", Some(190_000), None, RenameOutcome::Undecided, false, Roles::NONE),
+            ("later", Some(300_000), None, RenameOutcome::Moved, false, user.with(Role::Security)),
+            ("never", None, None, RenameOutcome::Moved, false, user.with(Role::Security)),
+            ("left", None, Some(100_000), RenameOutcome::Undecided, true, user),
+        ];
+        for (number, (name, onward_at, left_at, expected, lives, roles)) in rows.into_iter().enumerate() {
+            let (from, to) = (format!("from{number}"), format!("to{number}"));
+            for id in [&from, &to] {
+                fixture.employ(id).await;
+            }
+            assert!(store.grant(BY, key(&from), Role::Security, entry()).await.unwrap());
+            bulk(fixture, &format!("UPDATE employee SET created_at = 200000 WHERE employee_key = '{to}'"), 0).await;
+            sign_in(store, &to, &key(&to), 1_000, "192.0.2.1").await;
+            if let Some(left_at) = left_at {
+                store.mark_left(leaving(&key(&from), LeftReason::Left, left_at)).await.unwrap();
+            }
+            let renaming = at_stage(RenameStage::Over, (&from, &to), 10_000);
+            let renaming = Renaming { onward_at: onward_at.map(at), ..renaming };
+            assert_eq!(store.rename_person(renaming).await.unwrap(), expected, "{name}");
+            assert_eq!((fixture.lives(&to).await, held(store, &to).await.1), (lives, roles), "{name}");
+            assert_eq!(held(store, &from).await.1, Roles::NONE, "{name}");
+        }
+        // The event comes even later: the roles are not the stranger's.
+        let later = at_stage(RenameStage::Over, ("to3", "last"), 70_000);
+        assert_eq!(store.rename_person(later).await.unwrap(), RenameOutcome::Moved);
+        assert_eq!(held(store, "last").await.1, user.with(Role::Security));
+        assert_eq!(held(store, "to3").await.1, Roles::NONE);
     }
 }
 
