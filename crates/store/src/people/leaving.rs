@@ -56,11 +56,14 @@ impl Store {
     }
 
     /// Records that an employee who left is back, and logs it; `false`, with no change, when the employee had not left, or left after
-    /// the platform was asked, at `asked_at`. An employee whom an administrator disabled stays disabled.
+    /// the platform was asked, at `asked_at`, or waits until their new identifier is known: then the
+    /// answer is about the next holder. An employee whom an administrator disabled stays disabled.
     pub async fn mark_returned(&self, employee: EmployeeKey, asked_at: Timestamp, entry: LogEntry) -> Result<bool> {
         self.database
             .write(move |tx| {
-                if !lift(tx, &employee, asked_at)? {
+                // In one order with what makes the employee wait.
+                lock_employee(tx, &employee)?;
+                if waits(tx, &employee)? || !lift(tx, &employee, asked_at)? {
                     return Ok(false);
                 }
                 entry.write(tx)?;
@@ -89,8 +92,21 @@ fn lift_any(tx: &mut Tx<'_>, employee: &EmployeeKey, at: Timestamp) -> Result<bo
     // The clock of the node that recorded the departure may be ahead.
     let text = "SELECT left_at FROM employee WHERE corp_id = $1 AND employee_key = $2 AND left_at IS NOT NULL";
     lock_employee(tx, employee)?;
-    let left_at = tx.first(text, &args![employee.corp(), employee.id()], |row| row.timestamp(0))?;
-    left_at.map_or(Ok(false), |left_at| lift(tx, employee, left_at.max(at)))
+    let Some(left_at) = tx.first(text, &args![employee.corp(), employee.id()], |row| row.timestamp(0))? else {
+        return Ok(false);
+    };
+    let is_back = lift(tx, employee, left_at.max(at))?;
+    // If the change is still to be handled, the next attempt locks the employee again.
+    let text = "UPDATE identifier_change SET waits = 0 WHERE corp_id = $1 AND employee_key = $2 AND waits = 1";
+    tx.execute(text, &args![employee.corp(), employee.id()])?;
+    Ok(is_back)
+}
+
+/// Whether an employee is locked until it is known which identifier they have now. However long that
+/// lasts, whoever comes meanwhile is the next holder of the identifier.
+fn waits(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool> {
+    let text = "SELECT 1 FROM identifier_change WHERE corp_id = $1 AND employee_key = $2 AND waits = 1";
+    tx.exists(text, &args![employee.corp(), employee.id()])
 }
 
 /// Records that an employee who left before `asked_at` is back; whether that changes anything. At the same millisecond the question

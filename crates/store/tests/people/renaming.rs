@@ -278,7 +278,12 @@ on_every_store! {
             assert_eq!(held(store, "b").await, (Some(LeftReason::Renamed), b, Some("subject of b".to_owned())));
         }
         assert!(!fixture.lives("b").await);
-        assert!(!store.mark_returned(key("b"), at(DAY - 1), entry()).await.unwrap(), "a sign-in would be the other's");
+        for _ in 0..2 {
+            let is_back = store.mark_returned(key("b"), at(2 * DAY), entry()).await.unwrap();
+            assert!(!is_back, "a sign-in would be the other's, however late");
+            // The lock does not end by the clock, nor by its repair.
+            store.repair_clock(at(4_000), at(DAY), entry()).await.unwrap();
+        }
         assert_eq!(rename(RenameStage::Waiting, ("b", "c"), 1_500).await, RenameOutcome::Moved);
         assert_eq!(rename(RenameStage::Waiting, ("a", "b"), 2_000).await, RenameOutcome::Moved);
         for _ in 0..2 {
@@ -443,7 +448,13 @@ on_every_store! {
                 bulk(fixture, text, 0).await;
             }
             store.forget_person(&key(id));
-            assert!(store.mark_returned(key(id), at(3_000), entry()).await.unwrap(), "{id}");
+            assert_eq!(store.mark_returned(key(id), at(3_000), entry()).await.unwrap(), !waits, "{id}");
+            if waits {
+                assert!(store.readmit(key(id), entry()).await.unwrap(), "an operator knows");
+                assert!(!store.readmit(key(id), entry()).await.unwrap());
+                store.mark_left(leaving(&key(id), LeftReason::Left, 4_000)).await.unwrap();
+                assert!(store.mark_returned(key(id), at(5_000), entry()).await.unwrap(), "it waits no more");
+            }
             assert_eq!(store.unconfirmed_holder(key(id)).await.unwrap().is_some(), waits, "{id}");
         }
     }
