@@ -252,6 +252,12 @@ on_every_store! {
             ("unsubscribe", 31, 50, "out_of_range"),
             ("subscribe", 30, 51, "out_of_range"),
             ("subscribe", 32, 52, "-"),
+            // The departure arrives after the return that followed it.
+            ("unsubscribe", 31, 53, "-"),
+            ("unsubscribe", 33, 54, "out_of_range"),
+            ("subscribe", 40, 55, "-"),
+            ("subscribe", 20, 56, "-"),
+            ("unsubscribe", 39, 57, "-"),
         ] {
             let now = began + arrives * 60;
             desk.app.clock.advance(Duration::from_millis(u64::try_from(now * 1_000 - desk.app.clock.now().millis()).unwrap_or(0)));

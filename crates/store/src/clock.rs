@@ -124,6 +124,7 @@ fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize> {
         ("UPDATE session SET seen_at = $1 WHERE seen_at > $2", now, soon),
         ("UPDATE employee SET last_login_at = $1 WHERE last_login_at > $2", now, soon),
         ("UPDATE employee SET checked_at = $1 WHERE checked_at > $2", now, soon),
+        ("UPDATE employee SET joined_at = $1 WHERE joined_at > $2", now, soon),
         ("UPDATE employee SET tried_at = $1 WHERE tried_at > $2", now, soon),
         ("UPDATE employee SET holder_since_at = $1 WHERE holder_since_at > $2", now, soon),
         ("UPDATE employee SET left_at = $1 WHERE left_at > $2", now, soon),

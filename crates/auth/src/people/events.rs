@@ -263,12 +263,14 @@ impl Auth {
         }
         if profile.status == MemberStatus::Unknown
             && let Some(joined_at) = joined_at
-            && matches!(person.left, Some(LeftReason::Left | LeftReason::OutOfRange))
         {
             // Without a permission the platform gives no status, and its events are all there is. So the one that happened later
             // counts, also if they are less than the difference of clocks apart: no later answer would lift the departure. Both times
-            // are by the platform's clock.
-            self.lift_departure(&key, LeaverSource::Event, joined_at).await?;
+            // are by the platform's clock. The departure may also be the one that arrives later.
+            self.store.note_joined(key.clone(), joined_at).await?;
+            if matches!(person.left, Some(LeftReason::Left | LeftReason::OutOfRange)) {
+                self.lift_departure(&key, LeaverSource::Event, joined_at).await?;
+            }
         }
         if is_back(profile.status) {
             if person.left.is_none() {

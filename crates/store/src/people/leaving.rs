@@ -37,7 +37,8 @@ pub enum LeftOutcome {
     Ended(usize),
     /// The employee had left before, and only the time changed.
     AlreadyLeft,
-    /// The platform was asked again later and said that the employee is active, and nothing changed.
+    /// The platform was asked again later and said that the employee is active, or an event said that
+    /// they came later, and nothing changed.
     ActiveSince,
     /// There is no such employee.
     Unknown,
@@ -70,6 +71,14 @@ impl Store {
                 Ok(true)
             })
             .await
+    }
+
+    /// Records when an employee came, according to an event: no departure from before that counts any more.
+    pub async fn note_joined(&self, employee: EmployeeKey, joined_at: Timestamp) -> Result<()> {
+        let text = "UPDATE employee SET joined_at = $3
+            WHERE corp_id = $1 AND employee_key = $2 AND COALESCE(joined_at, 0) < $3";
+        let work = move |tx: &mut Tx<'_>| tx.execute(text, &args![employee.corp(), employee.id(), joined_at]).map(drop);
+        self.database.write(work).await
     }
 
     /// Records that an employee who left is back, whenever they left, since an operator says so, and logs it; `false`, with no change,
@@ -167,7 +176,8 @@ pub(super) fn leave_one(tx: &mut Tx<'_>, leaving: &Leaving) -> Result<(LeftOutco
     let not_after = asked_at.unwrap_or(Timestamp::from_millis(i64::MAX));
     // A sign-in that is under way has locked this row, or waits for it: no session begins unseen.
     let text = "UPDATE employee SET left_at = $3, left_why = $4
-        WHERE corp_id = $1 AND employee_key = $2 AND left_at IS NULL AND COALESCE(checked_at, 0) <= $5";
+        WHERE corp_id = $1 AND employee_key = $2 AND left_at IS NULL AND COALESCE(checked_at, 0) <= $5
+        AND COALESCE(joined_at, 0) <= $3";
     if tx.execute(text, &args![corp, id, said_at, why.name(), not_after])? == 0 {
         // The platform says it again: a return that it was asked about before that does not count any more.
         let text = "UPDATE employee SET left_at = CASE WHEN left_at < $3 THEN $3 ELSE left_at END
