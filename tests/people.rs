@@ -3,6 +3,7 @@
 mod cluster;
 mod commands;
 mod events;
+mod holder_source;
 mod holders;
 mod leavers;
 mod recheck;
