@@ -60,6 +60,12 @@ fn forbidden() -> Vec<(&'static str, String, Value)> {
             "/api/admin/role-rules".to_owned(),
             json!({ "rules": [{ "role": "admin", "department": department(2) }] }),
         ),
+        // Whom a rule matches, the platform decides: also its author.
+        (
+            "PUT",
+            "/api/admin/role-rules".to_owned(),
+            json!({ "rules": [{ "role": "security", "department": department(2) }] }),
+        ),
         ("POST", "/api/admin/agents".to_owned(), json!({ "employee_id": "security01", "role": "admin" })),
         ("POST", "/api/admin/agents".to_owned(), json!({ "employee_id": "user01", "role": "agent" })),
         ("POST", "/api/admin/agents/admin01/reset-password".to_owned(), json!({})),

@@ -516,12 +516,12 @@ refusals! {
             audit("The change would have removed the last administrator.",
                 "Make another employee an administrator first: `deskpass role grant`."),
         }
-        /// An administrator whose role is temporary gives themself a role, makes an administrator, or opens the account of one.
+        /// An administrator whose role is temporary gives themself a role, makes an administrator, adds a role rule, or opens the account of one.
         TemporaryRole {
             code(1003), reason("temporary_role"),
-            en("your administrator role is temporary, so you cannot give yourself roles, make administrators, or enable, confirm or link one, or reset the password or the authenticator of one; ask another administrator"),
-            zh("您的管理员角色是临时角色，不能给自己授予角色，不能指定管理员，也不能启用、确认、关联管理员的账号，或重置其密码或身份验证器，请联系其他管理员"),
-            audit("An administrator whose role is temporary gave themself a role, gave the role of an administrator, or enabled, confirmed, linked or reset the account of one.",
+            en("your administrator role is temporary, so you cannot give yourself roles, make administrators, add role rules, or enable, confirm or link one, or reset the password or the authenticator of one; ask another administrator"),
+            zh("您的管理员角色是临时角色，不能给自己授予角色，不能指定管理员或添加角色规则，也不能启用、确认、关联管理员的账号，或重置其密码或身份验证器，请联系其他管理员"),
+            audit("An administrator whose role is temporary gave themself a role, gave the role of an administrator, added a role rule, or enabled, confirmed, linked or reset the account of one.",
                 "Another administrator can do it; for the person to stay one, run `deskpass role grant EMPLOYEE admin`."),
         }
         /// The role comes from a rule, so it cannot be revoked by hand.

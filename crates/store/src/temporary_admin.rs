@@ -61,7 +61,8 @@ impl Gift {
             Self::Rules(corp, rules) => {
                 lock_administration(tx)?;
                 let registered = read_role_rules(tx)?.remove(corp).unwrap_or_default();
-                Ok(rules.iter().any(|rule| rule.role == Role::Admin && !registered.contains(rule)))
+                // Whom a rule matches, the platform decides: any new one may give a role to its author.
+                Ok(rules.iter().any(|rule| !registered.contains(rule)))
             }
         }
     }

@@ -132,7 +132,7 @@ const EXPLANATIONS: &[(&str, [&str; 2])] = &[
         "请查看 `deskpass ip-rule list`。如前面有代理，以哪个地址为准由 trusted_proxies 决定。",
     ]),
     ("temporary_role", [
-        "管理员的角色是临时角色，却给自己授予角色、指定管理员，或启用、确认、关联管理员的账号或重置其密码。",
+        "管理员的角色是临时角色，却给自己授予角色、指定管理员、添加角色规则，或启用、确认、关联管理员的账号或重置其密码。",
         "可由其他管理员操作；如需长期担任管理员，请运行 `deskpass role grant EMPLOYEE admin`。",
     ]),
     ("last_admin", ["该更改会移除最后一名管理员。", "请先指定另一名管理员：`deskpass role grant`。"]),
