@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{issuer, unlimited};
-use crate::harness::{OidcBrowser, TestApp, encoded, location, registration};
+use crate::harness::{OidcBrowser, StoreBackend, TestApp, encoded, location, registration};
 
 const SIGNED_OUT: &str = "https://rp.example/signed-out";
 /// How many requests of one network are kept.
@@ -96,4 +96,27 @@ on_one_store! {
             }
         }
     }
+}
+
+/// A record in Redis takes a third more than the state in it, whatever that consists of.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kept_logout_is_not_much_longer_than_its_state() {
+    StoreBackend::ScaledOut
+        .run(Box::pin(async {
+            let app = TestApp::with(unlimited(&[])).await;
+            let client = app.oidc_client(registration()).await;
+            let mut browser = app.oidc_browser().await;
+            for character in ["a", "'", "\u{1}", "\""] {
+                let state = character.repeat(2_048);
+                let named = format!("client_id={}&post_logout_redirect_uri={}", client.id, encoded(SIGNED_OUT));
+                let kept = browser.submit("/oidc/logout", &format!("{named}&state={}", encoded(&state))).await;
+                let records = app.cluster_store().store_records("oidc_logout");
+                let longest = records.iter().map(|(_, record)| record.len()).max().unwrap();
+                assert!(longest < 4_096, "{character:?}: {longest}");
+                let back = browser.navigate(location(&kept).strip_prefix(&issuer(&app)).unwrap()).await;
+                let to = url::Url::parse(location(&back)).unwrap();
+                assert_eq!(to.query_pairs().last().unwrap().1, state);
+            }
+        }))
+        .await;
 }

@@ -52,15 +52,17 @@ impl Auth {
             let is_same = !flow.used && flow.destination == destination && flow.source == source;
             if is_same { Ok(OAuthFlow { until, ..flow }) } else { Err(()) }
         };
+        let rate = self.policy.kept_requests.begun;
         if let Some(own) = own
             && let Some(Ok(_)) = self.shared.flows.update(&own.digest(), now, extended).await?
         {
+            // Otherwise whoever begins again in time keeps any number of them.
+            self.shared.flows.prolong_for(address, rate, &own.digest(), until, now).await?;
             self.observer.step(FunnelStep::OauthStarted);
             return Ok((own, FLOW_LIFETIME));
         }
         let cookie = Secret::generate(&self.entropy)?;
         let oauth_flow = OAuthFlow { destination, source, used: false, until };
-        let rate = self.policy.kept_requests.begun;
         self.shared.flows.put_for(address, rate, cookie.digest(), oauth_flow, now).await?;
         self.observer.step(FunnelStep::OauthStarted);
         Ok((cookie, FLOW_LIFETIME))

@@ -52,6 +52,8 @@ pub struct Policy {
 pub struct KeptRequestPolicy {
     /// Begun sign-ins, from one address.
     pub begun: Option<Rate>,
+    /// QR codes, from one address.
+    pub codes: Option<Rate>,
     /// Requests of OpenID Connect clients, from one address.
     pub oidc: Option<Rate>,
     /// New claims on the platform's codes, from one network: two for each later step of a sign-in from one address.

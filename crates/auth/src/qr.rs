@@ -83,15 +83,21 @@ impl Auth {
     ) -> Result<IssuedTicket, Error> {
         let (now, TicketedToken { ticket, token }) = (self.clock.now(), TicketedToken::generate(&self.entropy)?);
         let scan_id = Secret::generate(&self.entropy)?;
+        let address = visitor.address.decided;
         let asked = SignInOrigin { source, visitor, at: now, client };
         let numbers = if with_number { Some(NumberMatch::generate(&self.entropy)?) } else { None };
         let number = numbers.as_ref().map(NumberMatch::number);
         let sign_in = self.new_ticketed_sign_in(token, asked, bound_to, QR_LIFETIME);
         let (sign_in, expires_at) = (PendingSignIn { numbers, ..sign_in }, sign_in.expires_at);
         let digest = ticket.digest();
-        self.shared.sign_ins.put(digest, sign_in, now).await?;
         let pointer = SignInPointer { to: digest, until: expires_at, kind: PointerKind::SignIn };
-        self.shared.scan_ids.put(scan_id.digest(), pointer, now).await?;
+        let rate = self.policy.kept_requests.codes;
+        // Nobody has the ticket or the id yet, so the order does not matter, and the calls to Redis
+        // need not wait for each other.
+        tokio::try_join!(
+            self.shared.sign_ins.put_for(address, rate, digest, sign_in, now),
+            self.shared.scan_ids.put_for(address, rate, scan_id.digest(), pointer, now),
+        )?;
         self.count_step(SignInStep::QrShown);
         Ok(IssuedTicket { ticket, scan_id, lifetime: QR_LIFETIME, expires_at, number })
     }

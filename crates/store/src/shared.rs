@@ -1,5 +1,6 @@
 //! Shared state that may be lost: sign-ins in progress, flows, used codes. After a loss, the user tries again.
 
+mod capacity;
 mod ephemeral_store;
 mod expiring;
 mod limits;
@@ -17,6 +18,7 @@ use deskpass_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use self::capacity::Capacity;
 use self::redis::RedisBackend;
 use crate::{Result, StoreError};
 
@@ -29,11 +31,10 @@ pub use self::redis::{Bus, MessageFeed, RedisSettings, RedisStatus, inspect_redi
 pub use ephemeral_store::EphemeralStore;
 pub use expiring::{Expiring, RecordWatch};
 
-/// The maximum number of pending sign-ins. Only a flood reaches it; sign-ins that no phone has scanned are evicted first.
+/// The maximum number of pending sign-ins in this process; in Redis, a setting decides. Only a
+/// flood reaches it; sign-ins that no phone has scanned are evicted first. Of other records there
+/// are half as many: some contain a URL of two kilobytes.
 const MAX_SIGN_INS: usize = 50_000;
-
-/// The maximum number of other records, per kind. Some contain a URL of two kilobytes.
-const MAX_RECORDS: usize = 25_000;
 
 /// The state that requests and nodes share.
 #[derive(Debug)]
@@ -85,34 +86,38 @@ impl<Progress> SharedState<Progress> {
     /// Creates the state for a single node, in this process.
     #[must_use]
     pub fn in_process() -> Self {
-        Self::at(None)
+        Self::at(None, MAX_SIGN_INS)
     }
 
     /// Creates the state for several nodes, in Redis, which need not be reachable yet. Must be called in a Tokio
     /// runtime, because it spawns tasks. The tasks end when this value is dropped.
     pub fn redis(settings: RedisSettings) -> Result<Self> {
-        RedisBackend::start(settings).map(|server| Self::at(Some(Arc::new(server))))
+        let max_sign_ins = settings.max_sign_ins;
+        RedisBackend::start(settings).map(|server| Self::at(Some(Arc::new(server)), max_sign_ins))
     }
 
-    fn at(server: Option<Arc<RedisBackend>>) -> Self {
+    fn at(server: Option<Arc<RedisBackend>>, max_sign_ins: usize) -> Self {
+        let codes = Capacity::of_codes(max_sign_ins);
+        let sign_ins = Capacity::of(max_sign_ins);
+        let records = Capacity::of(max_sign_ins / 2);
         Self {
-            sign_ins: EphemeralStore::new(server.as_ref(), "sign_in", MAX_SIGN_INS),
-            scan_ids: EphemeralStore::new(server.as_ref(), "scan_id", MAX_SIGN_INS),
-            claims: EphemeralStore::new(server.as_ref(), "claim", MAX_SIGN_INS),
-            flows: EphemeralStore::new(server.as_ref(), "flow", MAX_RECORDS),
-            pending: EphemeralStore::new(server.as_ref(), "pending", MAX_RECORDS),
-            codes: EphemeralStore::new(server.as_ref(), "code", MAX_RECORDS),
-            code_claims: EphemeralStore::new(server.as_ref(), "code_claim", MAX_SIGN_INS),
-            tokens: EphemeralStore::new(server.as_ref(), "token", MAX_RECORDS),
-            leases: EphemeralStore::new(server.as_ref(), "lease", MAX_RECORDS),
-            oidc_requests: EphemeralStore::new(server.as_ref(), "oidc_request", MAX_RECORDS),
-            oidc_codes: EphemeralStore::new(server.as_ref(), "oidc_code", MAX_RECORDS),
-            oidc_logouts: EphemeralStore::new(server.as_ref(), "oidc_logout", MAX_RECORDS),
-            questions: EphemeralStore::new(server.as_ref(), "question", MAX_RECORDS),
-            answers: EphemeralStore::new(server.as_ref(), "answer", MAX_RECORDS),
-            open_questions: EphemeralStore::new(server.as_ref(), "open_question", MAX_RECORDS),
-            verified: EphemeralStore::new(server.as_ref(), "verified", MAX_RECORDS),
-            approval_pauses: EphemeralStore::new(server.as_ref(), "approval_pause", MAX_RECORDS),
+            sign_ins: EphemeralStore::new(server.as_ref(), "sign_in", codes),
+            scan_ids: EphemeralStore::new(server.as_ref(), "scan_id", codes),
+            claims: EphemeralStore::new(server.as_ref(), "claim", sign_ins),
+            flows: EphemeralStore::new(server.as_ref(), "flow", records),
+            pending: EphemeralStore::new(server.as_ref(), "pending", records),
+            codes: EphemeralStore::new(server.as_ref(), "code", records),
+            code_claims: EphemeralStore::new(server.as_ref(), "code_claim", sign_ins),
+            tokens: EphemeralStore::new(server.as_ref(), "token", records),
+            leases: EphemeralStore::new(server.as_ref(), "lease", records),
+            oidc_requests: EphemeralStore::new(server.as_ref(), "oidc_request", records),
+            oidc_codes: EphemeralStore::new(server.as_ref(), "oidc_code", records),
+            oidc_logouts: EphemeralStore::new(server.as_ref(), "oidc_logout", records),
+            questions: EphemeralStore::new(server.as_ref(), "question", records),
+            answers: EphemeralStore::new(server.as_ref(), "answer", records),
+            open_questions: EphemeralStore::new(server.as_ref(), "open_question", records),
+            verified: EphemeralStore::new(server.as_ref(), "verified", records),
+            approval_pauses: EphemeralStore::new(server.as_ref(), "approval_pause", records),
             limits: RateLimits::new(server.clone()),
             messages: MessageLog::new(server.as_ref()),
             server,

@@ -1,4 +1,5 @@
 mod authorization;
+mod begun_flows;
 mod bind;
 pub(super) mod check;
 mod client_address;
@@ -10,6 +11,7 @@ mod oauth2;
 mod oauth2_url;
 mod otp;
 pub(super) mod permissions;
+mod qr_flood;
 pub(crate) mod qrcode;
 mod scan;
 mod scan_outcome;

@@ -109,27 +109,3 @@ on_one_store! {
         assert!(link.ends_with("&response_type=code&scope=snsapi_base&state=auth_login#wechat_redirect"), "{link}");
     }
 }
-
-/// A flood of codes ends at the capacity of the store, and does not evict a sign-in that is about to be confirmed.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flood_does_not_push_out_who_is_about_to_confirm() {
-    let app = TestApp::start().await;
-    let mut client = app.client().await;
-    let code = client.qrcode().await;
-    let confirm = client.scan_as(&code, "user01").await;
-    let early = client.qrcode().await;
-    let address = deskpass_core::ClientAddress::read(
-        [127, 0, 0, 1].into(),
-        std::iter::empty(),
-        &deskpass_core::Networks::default(),
-    );
-    for _ in 0..120_000 {
-        let user_agent = deskpass_core::UserAgent::default();
-        let visitor = deskpass_core::ClientInfo { address, user_agent, reference: None };
-        app.auth().issue_ticket(deskpass_core::LoginSource::H5, None, visitor, None, false).await.unwrap();
-    }
-    assert!(app.auth().shared.sign_ins.len() <= 50_000);
-    assert_eq!(client.scan_status(early["ticket"].as_str().unwrap()).await["status"], "expired");
-    client.decide("confirm", &confirm).await.data();
-    assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "confirmed");
-}

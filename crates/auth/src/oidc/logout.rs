@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use deskpass_core::oidc::{Parameters, PendingLogout, with_parameters};
-use deskpass_core::{AuthorizationRequestId, ClientInfo, Digest, Secret, SingleSignOn};
+use deskpass_core::oidc::{Parameters, PendingLogout};
+use deskpass_core::{AuthorizationRequestId, ClientInfo, Digest, Secret, SingleSignOn, Timestamp};
 use deskpass_store::{AuditEvent, LogEntry};
 
 use super::authorize::{MAX_STATE_BYTES, REQUEST_LIFETIME};
@@ -58,7 +58,23 @@ struct CheckedLogout {
     client_id: Option<String>,
     /// The session that the client means, as the client knows it.
     sid: Option<String>,
+    /// The registered address that the browser is sent to.
     redirect_to: Option<String>,
+    /// The state that the client gets there.
+    state: Option<String>,
+}
+
+impl CheckedLogout {
+    /// The request as it is kept until a browser or its user continues it.
+    fn pending(self, session: Option<Digest>, browser: Option<Digest>, until: Timestamp) -> PendingLogout {
+        let Self { client_id, sid, redirect_to, state } = self;
+        PendingLogout { client_id, sid, session, browser, redirect_to, state, until }
+    }
+
+    /// The step of a browser that needs no question.
+    fn signed_out(self, now: Timestamp) -> LogoutStep {
+        LogoutStep::SignedOut { redirect_to: self.pending(None, None, now).destination() }
+    }
 }
 
 impl Auth {
@@ -99,8 +115,8 @@ impl Auth {
         let address = visitor.address.decided;
         let take = self.shared.oidc_logouts.take_for(address, &id, now);
         let kept = if is_kept == Some(true) { take.await? } else { None };
-        let PendingLogout { client_id, sid, redirect_to, .. } = kept.ok_or(Refusal::OidcRequestGone)?;
-        self.answer_logout(CheckedLogout { client_id, sid, redirect_to }, sso, browser, visitor).await
+        let PendingLogout { client_id, sid, redirect_to, state, .. } = kept.ok_or(Refusal::OidcRequestGone)?;
+        self.answer_logout(CheckedLogout { client_id, sid, redirect_to, state }, sso, browser, visitor).await
     }
 
     async fn answer_logout(
@@ -115,25 +131,30 @@ impl Auth {
             if let Some(meant) = meant {
                 self.end_at_client(&logout, &meant, None, visitor).await?;
             }
-            return Ok(LogoutStep::SignedOut { redirect_to: logout.redirect_to });
+            return Ok(logout.signed_out(self.clock.now()));
         };
         if meant.is_some_and(|meant| meant.digest() == own.digest()) {
             self.end_if_valid(&own, visitor).await?;
-            return Ok(LogoutStep::SignedOut { redirect_to: logout.redirect_to });
+            return Ok(logout.signed_out(self.clock.now()));
         }
         Ok(LogoutStep::Ask { request: self.store_logout(logout, Some(own.digest()), browser, visitor).await? })
     }
 
     async fn store_logout(
         &self,
-        CheckedLogout { client_id, sid, redirect_to }: CheckedLogout,
+        logout: CheckedLogout,
         session: Option<Digest>,
         browser: Option<Digest>,
         visitor: &ClientInfo,
     ) -> Result<Secret<AuthorizationRequestId>, Error> {
         let (request, now) = (Secret::generate(&self.entropy)?, self.clock.now());
-        let until = now + REQUEST_LIFETIME;
-        let pending = PendingLogout { client_id, sid, session, browser, redirect_to, until };
+        let mut pending = logout.pending(session, browser, now + REQUEST_LIFETIME);
+        if self.shared.hears_older_nodes() {
+            // The browser may come back to a node of version 0.2.0, which expects it in the
+            // address.
+            pending.redirect_to = pending.clone().destination();
+            pending.state = None;
+        }
         let (address, rate) = (visitor.address.decided, self.policy.kept_requests.oidc);
         self.shared.oidc_logouts.put_for(address, rate, request.digest(), pending, now).await?;
         Ok(request)
@@ -164,7 +185,7 @@ impl Auth {
             return Err(Refusal::OidcRequestGone.into());
         }
         let (meant, own) = (self.meant_holder(asked.sid.as_deref()).await?, self.untouched_holder(session).await?);
-        let logout = CheckedLogout { client_id: asked.client_id, sid: asked.sid, redirect_to: None };
+        let logout = CheckedLogout { client_id: asked.client_id, sid: asked.sid, redirect_to: None, state: None };
         if let Some(meant) = &meant {
             self.end_meant(&logout, meant, own.as_ref(), visitor).await?;
         }
@@ -173,7 +194,7 @@ impl Auth {
         }
         // Taken last: if the session could not be ended, the user may try again.
         let taken = self.shared.oidc_logouts.take_for(visitor.address.decided, &id, now).await?;
-        Ok(taken.and_then(|pending| pending.redirect_to))
+        Ok(taken.and_then(PendingLogout::destination))
     }
 
     /// The holder of the session that a client means by its ID token, if the session is valid. What the client got may have ended.
@@ -245,16 +266,14 @@ impl Auth {
     async fn read_logout(&self, parameters: &Parameters) -> Result<CheckedLogout, Error> {
         let LogoutClient { client, sid } = self.logout_client(parameters).await?;
         let Some(client) = client else {
-            return Ok(CheckedLogout { client_id: None, sid: None, redirect_to: None });
+            return Ok(CheckedLogout { client_id: None, sid: None, redirect_to: None, state: None });
         };
         let address = text(parameters, "post_logout_redirect_uri").filter(|address| client.returns_to(address));
         // Text that is not UTF-8 cannot be returned as it is, and the address may be kept until the user has answered.
         let is_returnable = |state: &&str| parameters.is_utf8() && state.len() <= MAX_STATE_BYTES;
-        let redirect_to = address.map(|address| match text(parameters, "state").filter(is_returnable) {
-            Some(state) => with_parameters(address, &[("state", state)]),
-            None => address.to_owned(),
-        });
-        Ok(CheckedLogout { client_id: Some(client.id), sid, redirect_to })
+        let state = address.and_then(|_| text(parameters, "state")).filter(is_returnable).map(str::to_owned);
+        let redirect_to = address.map(str::to_owned);
+        Ok(CheckedLogout { client_id: Some(client.id), sid, redirect_to, state })
     }
 
     /// The client that the parameters name by its identifier or its ID token; or else the only one that registered the post-logout

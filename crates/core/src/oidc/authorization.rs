@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pkce::CodeChallenge;
+use super::redirect_uri::with_parameters;
 use super::scope::OidcScopes;
 use crate::{Digest, Timestamp, opaque_debug};
 
@@ -90,10 +91,46 @@ pub struct PendingLogout {
     pub session: Option<Digest>,
     /// The browser's cookie, if a browser sent the request: it is confirmed only there.
     pub browser: Option<Digest>,
-    /// The registered address that the browser is sent to afterwards.
+    /// The registered address that the browser is sent to afterwards. Nodes of version 0.2.0 add
+    /// the state to it.
     pub redirect_to: Option<String>,
+    /// The state that the client gets there. In the address it would take three times as much
+    /// memory.
+    #[serde(default, with = "text_of_any_length")]
+    pub state: Option<String>,
     /// When the request expires.
     pub until: Timestamp,
+}
+
+impl PendingLogout {
+    /// The address that the browser is sent to afterwards, with the state.
+    #[must_use]
+    pub fn destination(self) -> Option<String> {
+        let address = self.redirect_to?;
+        Some(match self.state {
+            Some(state) => with_parameters(&address, &[("state", &state)]),
+            None => address,
+        })
+    }
+}
+
+/// Text whose record is a third longer than itself, whatever it consists of: JSON writes some
+/// characters as six.
+mod text_of_any_length {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+        text.as_ref().map(|text| URL_SAFE_NO_PAD.encode(text)).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+        let Some(encoded) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+        let bytes = URL_SAFE_NO_PAD.decode(encoded).map_err(D::Error::custom)?;
+        String::from_utf8(bytes).map(Some).map_err(D::Error::custom)
+    }
 }
 
 /// An authorization code that was not redeemed yet.

@@ -69,6 +69,7 @@ fn kept_requests(limits: &Limits) -> KeptRequestPolicy {
     let doubled = |rate: Rate| Rate::new(rate.count().saturating_mul(2), rate.per()).unwrap_or(rate);
     KeptRequestPolicy {
         begun: counted(limits.oauth_url),
+        codes: counted(limits.qrcode),
         oidc: counted(limits.oidc),
         code_claims: counted(limits.sign_in).map(doubled),
     }

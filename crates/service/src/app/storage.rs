@@ -36,7 +36,8 @@ pub(crate) fn redis(settings: &Settings) -> Option<RedisSettings> {
     let url = settings.shared.url.as_ref()?.expose().to_owned();
     let (prefix, keys) = (settings.shared.prefix.to_string(), settings.sealing_keys());
     let timeout = settings.shared.timeout;
-    Some(RedisSettings { url, prefix, keys, timeout, ca_file: settings.tls.ca_file.clone() })
+    let max_sign_ins = settings.shared.max_sign_ins;
+    Some(RedisSettings { url, prefix, keys, timeout, max_sign_ins, ca_file: settings.tls.ca_file.clone() })
 }
 
 /// Opens the state that flows share, in this process or in Redis for all nodes.

@@ -8,6 +8,7 @@ use deskpass_core::{Digest, Rate, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::capacity::Capacity;
 use super::expiring::{Expiring, RecordWatch};
 use super::memory_store::MemoryStore;
 use super::redis::{RedisBackend, RedisStore};
@@ -23,7 +24,7 @@ enum Backend<T> {
 
 impl<T> EphemeralStore<T> {
     /// Creates a store with this capacity in this process, or in Redis, where `name` distinguishes it from other stores.
-    pub(super) fn new(server: Option<&Arc<RedisBackend>>, name: &'static str, capacity: usize) -> Self {
+    pub(super) fn new(server: Option<&Arc<RedisBackend>>, name: &'static str, capacity: Capacity) -> Self {
         Self(match server {
             None => Backend::Memory(MemoryStore::new(capacity)),
             Some(server) => Backend::Redis(RedisStore::new(Arc::clone(server), name, capacity)),
@@ -56,7 +57,7 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
 
     /// Inserts a record like [`Self::put`], for whoever sent a request from this address, at this rate at most. Its network (an
     /// IPv4 /24 or IPv6 /48) holds a share of the store and loses its own oldest record, so that no other loses one. The share is
-    /// as large as the rate requires.
+    /// as large as the rate requires. A record that may not be evicted is not lost.
     pub async fn put_for(
         &self,
         address: IpAddr,
@@ -68,6 +69,22 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.put_for((address, rate), digest, value, now)),
             Backend::Redis(records) => Box::pin(records.put_for((address, rate), &digest, value, now)).await,
+        }
+    }
+
+    /// Counts a record for its network until a later time than at first, after its expiry was put
+    /// off. A store in this process counts each one as long as it is there.
+    pub async fn prolong_for(
+        &self,
+        address: IpAddr,
+        rate: Option<Rate>,
+        digest: &Digest,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<()> {
+        match &self.0 {
+            Backend::Memory(_) => Ok(()),
+            Backend::Redis(records) => Box::pin(records.count_for((address, rate), digest, until, now)).await,
         }
     }
 

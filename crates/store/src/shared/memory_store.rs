@@ -4,30 +4,25 @@
 //! stays until its turn even if it was removed. The table for 50 000 sign-ins has 65 536 places: 3 MB, which it keeps
 //! after a flood; with the records inside, it took 42. An insertion checks at most sixteen records for eviction.
 //!
-//! A record that was put for an address also has a place in the tree of networks. A network (an IPv4 /24 or IPv6 /48) holds a
-//! share of the store at most. When the store is full, the network with most records loses its oldest one first, and so does a
+//! A record that was put for an address also has a place in the tree of networks, until it may not
+//! be evicted any more. A network (an IPv4 /24 or IPv6 /48) holds a share of the store at most.
+//! When the store is full, the network with most records loses its oldest one first, and so does a
 //! wider network (an IPv4 /16 or IPv6 /32) that has more than any other.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use deskpass_core::{Digest, Rate, Timestamp, nearby_network};
 use tokio::sync::Notify;
 
+use super::capacity::Capacity;
 use super::expiring::{Expiring, RecordWatch};
 use super::network_tree::{NetworkTree, Place};
 
-/// The records for one network are at most one in this many of the store's capacity, unless the rate of its requests allows more.
-const NETWORK_SHARE: usize = 25;
-
-/// And never more than one in this many.
-const LARGEST_SHARE: usize = 2;
-
 /// A bounded store of records under one lock.
 pub(super) struct MemoryStore<T> {
-    capacity: usize,
+    capacity: Capacity,
     records: Mutex<Records<T>>,
 }
 
@@ -37,20 +32,20 @@ struct Records<T> {
     by_digest: HashMap<Digest, Box<Record<T>>>,
     /// Oldest first, with the expiry that each record had at first. It may still contain records that were removed.
     by_age: VecDeque<(Digest, Timestamp)>,
-    /// The records that were put for an address.
+    /// The records that were put for an address and may be evicted.
     networks: NetworkTree,
 }
 
 struct Record<T> {
     value: T,
-    /// Where it is among the records that were put for an address.
+    /// Where it is among the records that their networks may displace.
     place: Option<Place>,
     /// The watchers of this record; usually none.
     watchers: Option<Arc<Notify>>,
 }
 
 impl<T> MemoryStore<T> {
-    pub(super) fn new(capacity: usize) -> Self {
+    pub(super) fn new(capacity: Capacity) -> Self {
         Self { capacity, records: Mutex::new(Records::default()) }
     }
 
@@ -66,7 +61,7 @@ impl<T> MemoryStore<T> {
 
 impl<T: Expiring> MemoryStore<T> {
     pub(super) fn put(&self, digest: Digest, value: T, now: Timestamp) -> bool {
-        self.lock().put(digest, value, None, self.capacity, now)
+        self.lock().put(digest, value, None, self.capacity.in_all, now)
     }
 
     /// Puts a record for an address, whose network loses its oldest one if it has more than its share.
@@ -77,9 +72,9 @@ impl<T: Expiring> MemoryStore<T> {
         value: T,
         now: Timestamp,
     ) -> bool {
-        let share = network_share(self.capacity, rate, value.until().since(now));
+        let share = self.capacity.network_share(rate, value.until().since(now));
         let mut records = self.lock();
-        let is_new = records.put(digest, value, Some(address), self.capacity, now);
+        let is_new = records.put(digest, value, Some(address), self.capacity.in_all, now);
         records.keep_share(address, share);
         is_new
     }
@@ -105,10 +100,16 @@ impl<T: Expiring> MemoryStore<T> {
     {
         let mut records = self.lock();
         let record = records.live(digest, now)?;
-        Some(step(record.value.clone()).inspect(|next| {
+        let stepped = step(record.value.clone()).inspect(|next| {
             record.value = next.clone();
             record.notify();
-        }))
+        });
+        // Its network must not displace it any more.
+        let left = if record.value.is_evictable() { None } else { record.place.take() };
+        if let Some(place) = left {
+            records.networks.remove(place);
+        }
+        Some(stepped)
     }
 
     pub(super) fn watch(&self, digest: &Digest, now: Timestamp) -> Option<RecordWatch> {
@@ -131,7 +132,8 @@ impl<T: Expiring> Records<T> {
         self.remove(&digest);
         self.evict(capacity, now);
         self.by_age.push_back((digest, value.until()));
-        let place = address.map(|address| self.networks.insert(address, digest));
+        let counted = address.filter(|_| value.is_evictable());
+        let place = counted.map(|address| self.networks.insert(address, digest));
         self.by_digest.insert(digest, Box::new(Record { value, place, watchers: None }));
         true
     }
@@ -195,13 +197,6 @@ impl<T: Expiring> Records<T> {
     }
 }
 
-/// How many records may be there for one network: as many as the rate at which one address may send requests allows in the
-/// lifetime of a record, so that an office that keeps to it loses none.
-pub(super) fn network_share(capacity: usize, rate: Option<Rate>, lifetime: Duration) -> usize {
-    let allowed = rate.map_or(0, |rate| rate.most_within(lifetime));
-    (capacity / NETWORK_SHARE).max(allowed).min(capacity / LARGEST_SHARE).max(1)
-}
-
 // Derived, it would require the same of the records.
 impl<T> Default for Records<T> {
     fn default() -> Self {
@@ -245,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_record_lasts_until_its_expiry() {
-        let store = MemoryStore::new(10);
+        let store = MemoryStore::new(Capacity::of(10));
         assert!(store.put(name(1), TestRecord(1, 100, true), at(0)));
         assert!(!store.put(name(1), TestRecord(2, 100, true), at(99)));
         assert_eq!(store.read_with(&name(1), at(99), |record| record.0), Some(1));
@@ -257,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_refused_change_has_no_effect() {
-        let store = MemoryStore::new(10);
+        let store = MemoryStore::new(Capacity::of(10));
         store.put(name(1), TestRecord(1, 100, true), at(0));
         assert_eq!(store.update(&name(1), at(0), |_| Err("no")), Some(Err("no")));
         let done = store.update(&name(1), at(0), |record| Ok::<_, ()>(TestRecord(record.0 + 1, 500, true)));
@@ -268,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_flood_stays_within_the_capacity_and_spares_records_in_use() {
-        let store = MemoryStore::new(100);
+        let store = MemoryStore::new(Capacity::of(100));
         store.put(name(1_000_000), TestRecord(7, 1_000, false), at(0));
         for number in 0..10_000 {
             assert!(store.put(name(number), TestRecord(number, 1_000, true), at(0)));
@@ -284,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_network_holds_its_share_and_loses_its_own_oldest() {
-        let store = MemoryStore::new(100);
+        let store = MemoryStore::new(Capacity::of(100));
         let [office, flood]: [IpAddr; 2] = ["192.0.2.7".parse().unwrap(), "2001:db8:1::".parse().unwrap()];
         assert!(store.put_for((office, None), name(1_000_000), TestRecord(7, 1_000, true), at(0)));
         for number in 0..5_000_u64 {
@@ -309,7 +304,7 @@ mod tests {
 
     #[test]
     fn many_networks_evict_the_largest_first() {
-        let store = MemoryStore::new(100);
+        let store = MemoryStore::new(Capacity::of(100));
         let network = |number: u64| IpAddr::from(std::net::Ipv6Addr::from_bits(u128::from(number) << 80));
         store.put_for((network(1), None), name(1_000_000), TestRecord(7, 1_000, true), at(0));
         for number in 0..4_000 {
@@ -322,7 +317,7 @@ mod tests {
     /// Whoever has an IPv6 /32 has 65 536 /48s, and sends each request from another one.
     #[test]
     fn a_wide_network_evicts_no_office_outside_of_it() {
-        let store = MemoryStore::new(1_000);
+        let store = MemoryStore::new(Capacity::of(1_000));
         let offices: [IpAddr; 2] = ["192.0.2.7".parse().unwrap(), "2001:db8:1::7".parse().unwrap()];
         for number in 0..30 {
             for (office, address) in (0_u64..).zip(offices) {
@@ -345,7 +340,7 @@ mod tests {
     /// Neighbours in a /24 are several customers of one provider.
     #[test]
     fn within_a_network_the_heaviest_client_loses_its_oldest() {
-        let store = MemoryStore::new(100);
+        let store = MemoryStore::new(Capacity::of(100));
         let [office, flood]: [IpAddr; 2] = ["192.0.2.7".parse().unwrap(), "192.0.2.66".parse().unwrap()];
         store.put_for((office, None), name(1_000_000), TestRecord(7, 1_000, true), at(0));
         for number in 0..100 {
@@ -356,20 +351,22 @@ mod tests {
     }
 
     #[test]
-    fn an_office_that_keeps_to_the_rate_loses_nothing() {
-        let lifetime = Duration::from_mins(10);
-        let rate = |count| Rate::new(count, Duration::from_mins(1));
-        for (rate, share) in
-            [(None, 1_000), (rate(60), 1_000), (rate(300), 3_300), (rate(1_000), 11_000), (rate(9_000), 12_500)]
-        {
-            assert_eq!(network_share(25_000, rate, lifetime), share);
+    fn a_record_in_use_leaves_its_network() {
+        let store = MemoryStore::new(Capacity::of(100));
+        let office: IpAddr = "192.0.2.7".parse().unwrap();
+        store.put_for((office, None), name(1_000_000), TestRecord(7, 1_000, true), at(0));
+        let _ = store.update(&name(1_000_000), at(0), |record| Ok::<_, ()>(TestRecord(record.0, 1_000, false)));
+        for number in 0..200 {
+            store.put_for((office, None), name(number), TestRecord(number, 1_000, true), at(0));
         }
-        assert_eq!(network_share(1, None, lifetime), 1);
+        assert_eq!(store.len(), 5, "the share of the network, and the record in use");
+        assert_eq!(store.read_with(&name(1_000_000), at(0), |record| record.0), Some(7));
+        assert!(store.take(&name(1_000_000), at(0)).is_some());
     }
 
     #[test]
     fn a_record_that_was_extended_does_not_hold_up_expired_ones() {
-        let store = MemoryStore::new(100);
+        let store = MemoryStore::new(Capacity::of(100));
         store.put(name(1), TestRecord(1, 100, true), at(0));
         let _ = store.update(&name(1), at(0), |record| Ok::<_, ()>(TestRecord(record.0, 1_000, true)));
         for number in 2..=40 {
@@ -384,7 +381,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_watcher_is_notified() {
-        let store = MemoryStore::new(2);
+        let store = MemoryStore::new(Capacity::of(2));
         assert!(store.watch(&name(1), at(0)).is_none());
         store.put(name(1), TestRecord(1, 100, true), at(0));
         for step in ["change", "take"] {

@@ -9,6 +9,7 @@ mod inspect;
 mod limits;
 mod log_end;
 mod messages;
+mod network_index;
 mod peers;
 mod read_position;
 mod server;

@@ -9,8 +9,8 @@ use deskpass_store::{Lease, RedisSettings, SharedState};
 use tokio::time::timeout;
 
 use crate::fault_proxy::FaultProxy;
-use crate::shared::messages;
 use crate::shared::server::{Desk, Server, at, eventually, free_port, node, settings, works};
+use crate::shared::{messages, networks};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -32,6 +32,13 @@ async fn is_used(a: &Desk, b: &Desk, round: u8) {
         })
         .await;
         assert_eq!(b.leases.take(&name, at(0)).await.unwrap(), Some(lease()));
+        // The index of the networks is on one server of a cluster, and the records are on all of
+        // them.
+        let number = u64::from(round) << 8 | u64::from(record);
+        let address = networks::network(number);
+        let begun = networks::flow(600_000);
+        assert!(a.flows.put_for(address, None, networks::name(number), begun, at(0)).await.unwrap());
+        assert!(b.flows.take_for(address, &networks::name(number), at(0)).await.unwrap().is_some());
     }
     messages::passes(a, b, &format!("round{round}.")).await;
 }

@@ -5,6 +5,7 @@ mod bus;
 mod deployments;
 mod limits;
 mod messages;
+mod networks;
 mod outages;
 mod races;
 mod retries;

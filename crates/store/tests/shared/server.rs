@@ -88,7 +88,8 @@ pub(crate) fn free_port() -> u16 {
 /// The settings of a node for a server.
 pub(crate) fn settings(url: &str) -> RedisSettings {
     let (url, prefix) = (url.to_owned(), "test".to_owned());
-    RedisSettings { url, prefix, keys: EncryptionKeys::one([1; 32]), timeout: Duration::from_secs(1), ca_file: None }
+    let (keys, timeout) = (EncryptionKeys::one([1; 32]), Duration::from_secs(1));
+    RedisSettings { url, prefix, keys, timeout, max_sign_ins: 50_000, ca_file: None }
 }
 
 /// A node that waits long: a server on a busy machine is slow, and not broken.

@@ -43,6 +43,11 @@ pub struct Shared {
     /// shared store unavailable, if it needs the answer.
     #[setting(default = "1s", restart, min = "200ms", max = "1min")]
     pub timeout: Duration,
+    /// How many sign-ins in progress Redis keeps at most, for all nodes, and half as many other
+    /// requests of each kind. Beyond it, the network that has most loses its oldest one.
+    /// docs/capacity.md says how many there are.
+    #[setting(default = 50_000, restart, min = 1_000, max = 1_000_000)]
+    pub max_sign_ins: usize,
 }
 
 /// TLS of the connections to PostgreSQL and Redis.

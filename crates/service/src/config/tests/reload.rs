@@ -21,6 +21,7 @@ fn what_needs_a_restart_is_decided_for_every_key() {
         "shared.url",
         "shared.prefix",
         "shared.timeout",
+        "shared.max_sign_ins",
         "tls.ca_file",
         "platform.kind",
         "platform.corp_id",

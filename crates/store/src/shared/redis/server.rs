@@ -39,6 +39,9 @@ pub struct RedisSettings {
     pub keys: EncryptionKeys,
     /// The timeout of a call, in total.
     pub timeout: Duration,
+    /// The maximum number of pending sign-ins, for all nodes. Of other records there are half as
+    /// many.
+    pub max_sign_ins: usize,
     /// A CA file to trust in addition to the system's certificates.
     pub ca_file: Option<PathBuf>,
 }

@@ -5,16 +5,17 @@ use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use deskpass_core::{Digest, Rate, Timestamp, nearby_network};
+use deskpass_core::{Digest, Rate, Timestamp};
 use redis::cmd;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::bus;
 use super::connection::{RedisCall, script};
+use super::network_index::{Bounds, Displaced, NetworkIndex};
 use super::server::RedisBackend;
+use crate::shared::capacity::Capacity;
 use crate::shared::expiring::{Expiring, RecordWatch};
-use crate::shared::memory_store::network_share;
 use crate::{Result, StoreError};
 
 /// The maximum number of attempts to change a record that others keep changing.
@@ -35,17 +36,16 @@ const REPLACE_SCRIPT: &str = "local was = redis.call('GET', KEYS[1]) \
     redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) \
     redis.call('PUBLISH', ARGV[4], ARGV[5]) return 1";
 
-/// Adds a record to the list of its network, and returns the oldest one if there are more than the network's share. The list
-/// lasts as long as its records.
-const SHARE_SCRIPT: &str = "redis.call('RPUSH', KEYS[1], ARGV[1]) \
-    if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end \
-    if redis.call('LLEN', KEYS[1]) > tonumber(ARGV[2]) then return redis.call('LPOP', KEYS[1]) end \
-    return false";
+/// Deletes a record, unless it has changed since it was read, and notifies the watchers.
+const DELETE_SCRIPT: &str = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end \
+    redis.call('DEL', KEYS[1]) \
+    redis.call('PUBLISH', ARGV[2], ARGV[3]) return 1";
 
 pub(crate) struct RedisStore<T> {
     server: Arc<RedisBackend>,
     name: &'static str,
-    capacity: usize,
+    capacity: Capacity,
+    networks: NetworkIndex,
     /// The expiry times of the records that this node created, for its metrics.
     begun: Mutex<VecDeque<Timestamp>>,
     record: PhantomData<fn() -> T>,
@@ -59,8 +59,9 @@ enum RecordLookup<T> {
 }
 
 impl<T> RedisStore<T> {
-    pub(crate) fn new(server: Arc<RedisBackend>, name: &'static str, capacity: usize) -> Self {
-        Self { server, name, capacity, begun: Mutex::default(), record: PhantomData }
+    pub(crate) fn new(server: Arc<RedisBackend>, name: &'static str, capacity: Capacity) -> Self {
+        let networks = NetworkIndex::new(&server.prefix, name, &server.blind);
+        Self { server, name, capacity, networks, begun: Mutex::default(), record: PhantomData }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -69,17 +70,10 @@ impl<T> RedisStore<T> {
 
     fn note(&self, until: Timestamp, now: Timestamp) {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        while begun.front().is_some_and(|oldest| *oldest <= now) || begun.len() >= self.capacity {
+        while begun.front().is_some_and(|oldest| *oldest <= now) || begun.len() >= self.capacity.in_all {
             begun.pop_front();
         }
         begun.push_back(until);
-    }
-
-    /// The key of the list of a network's records. It does not reveal the network without our key.
-    fn network_key(&self, address: IpAddr) -> String {
-        let network = nearby_network(address).to_string();
-        let blinded = Digest::of(&[self.server.blind.bytes(), b"network", network.as_bytes()]);
-        format!("{}{}_of:{}", self.server.prefix, self.name, blinded.to_text())
     }
 
     /// Returns the record's key in Redis, with the prefix, and its name for watchers.
@@ -112,30 +106,59 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         Err(busy())
     }
 
-    /// Puts a record for an address, whose network loses its oldest one if it has more than its share. The record comes first:
-    /// in the list of a network that did not put it, it would be deleted by that network.
+    /// Puts a record for an address, whose network loses its oldest one if it has more than its
+    /// share. The record comes first: a network that did not put it would delete it from its index.
     pub(crate) async fn put_for(
         &self,
-        (address, rate): (IpAddr, Option<Rate>),
+        of: (IpAddr, Option<Rate>),
         digest: &Digest,
         value: T,
         now: Timestamp,
     ) -> Result<bool> {
-        let share = network_share(self.capacity, rate, value.until().since(now));
-        let lifetime = lifetime(&value, now);
+        let until = value.until();
         if !self.put(digest, value, now).await? {
             return Ok(false);
         }
-        let mut push = script(SHARE_SCRIPT, &self.network_key(address));
-        push.arg(digest.to_text()).arg(share).arg(lifetime);
-        let call = self.server.connection.call().await?;
-        if let Some(oldest) = call.ask::<Option<String>>(&push).await? {
-            // A command of its own: in a cluster, the record may be on another server than the list.
-            let mut delete = cmd("DEL");
-            delete.arg(format!("{}{}:{oldest}", self.server.prefix, self.name));
-            call.ask::<()>(&delete).await?;
-        }
+        self.count_for(of, digest, until, now).await?;
         Ok(true)
+    }
+
+    /// Counts a record for the network of an address, and deletes what is too much.
+    pub(crate) async fn count_for(
+        &self,
+        (address, rate): (IpAddr, Option<Rate>),
+        digest: &Digest,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<()> {
+        let share = self.capacity.network_share(rate, until.since(now));
+        let bounds = Bounds { share, in_all: self.capacity.in_all };
+        let call = self.server.connection.call().await?;
+        let displaced = self.networks.add(&call, (address, digest), until, bounds, now).await?;
+        if displaced.is_empty() {
+            return Ok(());
+        }
+        for record in &displaced {
+            self.displace(&call, record, now).await?;
+        }
+        self.networks.remove_displaced(&call, &displaced, now).await
+    }
+
+    /// Deletes a record, unless it may not be evicted, or lasts longer than what was counted: then
+    /// it was put anew or prolonged.
+    async fn displace(&self, call: &RedisCall<'_>, displaced: &Displaced, now: Timestamp) -> Result<()> {
+        let Some(digest) = Digest::from_text(&displaced.record) else { return Ok(()) };
+        let (key, name) = self.names(&digest);
+        let RecordLookup::Live(old, value) = self.find(call, &key, now).await? else { return Ok(()) };
+        if !value.is_evictable() || value.until().millis() > displaced.until {
+            return Ok(());
+        }
+        let mut delete = script(DELETE_SCRIPT, &key);
+        delete.arg(old).arg(&self.server.channel).arg(bus::changed_message(&name));
+        if call.ask::<bool>(&delete).await? {
+            self.server.watchers.notify(&name);
+        }
+        Ok(())
     }
 
     pub(crate) async fn read_with<R>(
@@ -166,15 +189,14 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         Err(busy())
     }
 
-    /// Takes a record, and removes it from the list of the network of this address. If that fails, it counts there until its turn.
+    /// Takes a record that was put for this address, which does not count there any more. If that
+    /// fails, it counts until its turn.
     pub(crate) async fn take_for(&self, address: IpAddr, digest: &Digest, now: Timestamp) -> Result<Option<T>> {
         let taken = self.take(digest, now).await?;
-        if taken.is_some() {
-            let mut remove = cmd("LREM");
-            remove.arg(self.network_key(address)).arg(1).arg(digest.to_text());
-            if let Ok(call) = self.server.connection.call().await {
-                drop(call.ask::<()>(&remove).await);
-            }
+        if taken.is_some()
+            && let Ok(call) = self.server.connection.call().await
+        {
+            drop(self.networks.remove(&call, address, digest, now).await);
         }
         Ok(taken)
     }
