@@ -106,6 +106,19 @@ on_one_store! {
             let own = ask(&mut client, &route, &[office]).await;
             assert_ne!(own.status, 429, "{route:?}: {own:?}");
         }
+        // Nor what the network of the office may claim of the platform's codes: two a minute here.
+        let mut client = app.client().await;
+        let office = ("x-forwarded-for", "203.0.113.7");
+        let shown = [("no-cors", "image"), ("navigate", "iframe"), ("navigate", "object"), ("navigate", "embed")];
+        for (number, (mode, destination)) in shown.iter().cycle().take(12).enumerate() {
+            for path in ["/h5/", "/api/auth/oauth2/callback", "/no/such/page"] {
+                let headers = [&of_page(mode, destination)[..], &[office]].concat();
+                let framed = client.get(&format!("{path}?code=framed-{number}&state=auth_login"), &headers).await;
+                assert_ne!(framed.status, 429, "{mode} {destination} {path}: {framed:?}");
+            }
+        }
+        let own = client.get("/api/auth/oauth2/callback?code=of-a-visitor&sid=ended", &[office]).await;
+        assert_ne!(own.status, 429, "{own:?}");
     }
 
     /// The address of a picture costs the platform nothing.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use deskpass_core::oidc::{ClientRegistration, SsoMode};
 use serde_json::json;
 
 use crate::harness::{Client, OidcClient, Response, TestApp, Tokens, development, oauth_error, registration};
@@ -81,6 +82,32 @@ on_every_store! {
 }
 
 on_one_store! {
+    /// Each leads to a grant, and to a row of the audit log.
+    async fn a_session_enters_programs_sixty_times_a_minute_without_a_press() {
+        let (app, usual) = limited().await;
+        let silent = app.oidc_client(ClientRegistration { sso: SsoMode::Silent, ..registration() }).await;
+        let (mut browser, _) = app.oidc_sign_in(&usual, "user01").await;
+        let rows = |app: &TestApp| app.query("SELECT count(*) FROM login_log WHERE event = 'oidc_authorized'")[0].clone();
+        let before: usize = rows(&app).parse().unwrap();
+        for turn in 0..62 {
+            // A program where the user has continued before is entered without a press, too.
+            let client = [&silent, &usual][turn % 2];
+            let authorization = client.authorization();
+            let returned = browser.silently(&authorization).await;
+            if turn < 60 {
+                Tokens::of(&client.redeem(&mut browser.http, &returned.code(), &authorization.verifier).await);
+            } else {
+                assert_eq!(returned.error(), "temporarily_unavailable");
+            }
+        }
+        assert_eq!(rows(&app), (before + 60).to_string());
+        // Another session may, and so may this one a little later.
+        let (mut other, _) = app.oidc_sign_in(&usual, "agent01").await;
+        other.silently(&silent.authorization()).await.code();
+        app.clock.advance(Duration::from_secs(1));
+        browser.silently(&silent.authorization()).await.code();
+    }
+
     async fn a_session_switches_and_continues_twenty_times_a_minute() {
         let (app, client) = limited().await;
         let mut browser = app.oidc_browser().await;

@@ -142,6 +142,67 @@ on_every_platform! {
 }
 
 on_every_store! {
+    /// Many addresses of one network do not use up what all others have.
+    async fn a_network_leaves_the_others_their_part_of_the_budget() {
+        let budget = [("limits.foreign_codes", "2/min"), ("limits.foreign_codes_total", "6/min")];
+        let app = TestApp::with(development(&[&[("limits.enabled", "true")], &budget[..]].concat())).await;
+        let mut client = app.client().await;
+        for (network, (near, calls)) in [("2001:db8:1", 4), ("2001:db8:2", 6)].into_iter().enumerate() {
+            for number in 0..8 {
+                let from = format!("{near}:{number:x}::1");
+                let query = format!("code=invented-{network}-{number}&state=auth_login");
+                let landed = bring(&mut client, &query, &[("x-forwarded-for", &from)]).await;
+                assert_eq!(refused(&landed).0, "invalid_code", "{landed:?}");
+            }
+            assert_eq!(exchanges(&mut client).await, calls, "{near}");
+        }
+    }
+}
+
+on_every_platform! {
+    both stores:
+    /// Whoever begins one sign-in after the other and invents the codes: then the codes of the network take the budget of the others.
+    async fn a_network_whose_codes_are_refused_brings_few_more() {
+        let budget = [("limits.foreign_codes", "2/min"), ("limits.foreign_codes_total", "10/min")];
+        let app = TestApp::with(development(&[&[("limits.enabled", "true")], &budget[..]].concat())).await;
+        let mut client = app.client().await;
+        let page = format!("http://{}/h5/", app.address);
+        // Codes that the platform accepts do not count.
+        for _ in 0..32 {
+            assert!(land(&mut client, &page, "user01").await.contains("/h5/#ticket="));
+        }
+        app.clock.advance(Duration::from_mins(1));
+        let before = exchanges(&mut client).await;
+        for flow in 0..40 {
+            let (link, cookies) = client.begin_oauth(&page).await;
+            let state = state_of(&link);
+            for number in 0..3 {
+                let query = format!("code=invented-{flow}-{number}&state={state}");
+                let landed = bring(&mut client, &query, &[("cookie", &cookies)]).await;
+                assert_eq!(refused(&landed).0, "invalid_code", "{landed:?}");
+            }
+        }
+        // Thirty that were refused, and two of the budget of the others.
+        assert_eq!(exchanges(&mut client).await, before + 32);
+        let (link, cookies) = client.begin_oauth(&page).await;
+        let back = client.authorize(&link, "user01").await;
+        let limited = client.oauth_callback(&back, &cookies).await;
+        assert_eq!(refused(&limited), ("invalid_code".to_owned(), "1006".to_owned()), "{limited:?}");
+        // Another network signs in as usual, and so does this one soon after.
+        let (link, cookies) = client.begin_oauth(&page).await;
+        let back = client.authorize(&link, "user01").await;
+        let query = Url::parse(&back).unwrap().query().unwrap().to_owned();
+        let elsewhere = [("cookie", &*cookies), ("x-forwarded-for", "198.51.100.7")];
+        let landed = bring(&mut client, &query, &elsewhere).await;
+        assert!(location(&landed).contains("/h5/#ticket="), "{landed:?}");
+        app.clock.advance(Duration::from_secs(20));
+        for _ in 0..5 {
+            assert!(land(&mut client, &page, "user01").await.contains("/h5/#ticket="));
+        }
+    }
+}
+
+on_every_store! {
     /// The sign-in of agents has no sign of its own: their clients obtain the codes.
     async fn codes_of_agents_share_the_budget_of_the_others() {
         let budget = [("limits.foreign_codes", "2/min"), ("limits.foreign_codes_total", "10/min")];

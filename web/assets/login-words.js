@@ -27,7 +27,7 @@ learn({
   reason_denied: ['declined in {platform.en}', '在{platform.zh}中未同意'],
   reason_cancelled: ['cancelled on the phone', '在手机上取消'],
   reason_invalid_code: ['{platform.en} code used or expired', '{platform.zh}授权码已使用或过期'],
-  reason_codes_limited: ['too many sign-ins that did not begin here', '未从本系统发起的登录过多'],
+  reason_codes_limited: ['too many sign-ins that did not begin here, or with codes that are not valid', '未从本系统发起或授权码无效的登录过多'],
   reason_not_a_member: ['not a member of our company', '非本企业成员'],
   reason_somebody_else: ['the code belongs to another person', '授权码属于他人'],
   reason_over: ['already decided or expired', '已处理或已超时'],

@@ -156,10 +156,12 @@ impl Auth {
     async fn login_by_code(&self, code: &str, login: &AgentLogin) -> Result<SignedIn, Error> {
         let AgentLogin { entry, redirect_uri, code_claim, flow, .. } = login;
         code_claim.clone()?;
-        let sign = self.begun_sign(&BegunSigns { flow: *flow, ..BegunSigns::default() }).await?;
-        self.admit_code(sign, login.visitor.address.decided, CodeDoor::AgentLogin).await?;
-        let exchanged =
-            self.exchange_code(CodeRedemption { code, entry: *entry, redirect_uri, verifier: None }).await?;
+        let address = login.visitor.address.decided;
+        let signs = BegunSigns { flow: *flow, ..BegunSigns::default() };
+        let sign = self.begun_sign(&signs).await?;
+        self.admit_code(sign, address, CodeDoor::AgentLogin).await?;
+        let redemption = CodeRedemption { code, entry: *entry, redirect_uri, verifier: None };
+        let exchanged = self.exchange_counted_code(redemption, &signs, address).await?;
         let PlatformUser::Known(who) = self.resolve_user(&exchanged).await? else {
             return Err(Refusal::NotAMember.into());
         };

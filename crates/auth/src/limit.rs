@@ -14,6 +14,8 @@ pub(crate) enum LimitedWrite {
     SwitchRole,
     /// An answer to a request of an OpenID Connect client.
     ContinueToClient,
+    /// A request of such a client that is answered with a code without asking.
+    EnterSilently,
     /// The use of a refresh token.
     Refresh,
 }
@@ -24,6 +26,8 @@ impl LimitedWrite {
         match self {
             Self::SwitchRole => ("switch role", 20),
             Self::ContinueToClient => ("continue to client", 20),
+            // More than a browser with many programs needs that all sign in anew at once.
+            Self::EnterSilently => ("enter silently", 60),
             Self::Refresh => ("refresh", 30),
         }
     }
@@ -44,5 +48,13 @@ impl Auth {
         let Some(rate) = Rate::new(at_most, period) else { return Ok(()) };
         let admitted = self.shared.limits.admit(LimitSubject::Client, &key, rate, self.clock.now()).await;
         admitted.map_err(Refusal::RateLimited)
+    }
+
+    /// Whether [`limit`](Self::limit) would refuse the next use. Counts none.
+    pub(crate) async fn is_limited(&self, key: Digest, at_most: u32, period: Duration) -> bool {
+        match Rate::new(at_most, period) {
+            Some(rate) => self.shared.limits.is_exhausted(LimitSubject::Client, &key, rate, self.clock.now()).await,
+            None => false,
+        }
     }
 }

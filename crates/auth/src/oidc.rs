@@ -24,6 +24,7 @@ mod refresh;
 mod request_check;
 mod revocation;
 mod signing_key;
+mod silent_entry;
 mod sso;
 mod subject;
 mod userinfo;

@@ -65,6 +65,8 @@ pub struct KeptRequestPolicy {
 pub struct ForeignCodePolicy {
     /// From one address or IPv6 /64.
     pub per_address: Option<Rate>,
+    /// From one nearby network (IPv4 /24, IPv6 /48).
+    pub per_network: Option<Rate>,
     /// From all of them.
     pub in_total: Option<Rate>,
 }

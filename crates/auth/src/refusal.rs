@@ -560,14 +560,14 @@ refusals! {
             en("too many requests; try again in {}", english_seconds(*wait)),
             zh("请求过于频繁，请在 {} 秒后重试", whole_seconds(*wait)),
         }
-        /// Too many codes of the platform arrive whose sign-ins did not begin here.
+        /// Too many codes of the platform arrive whose sign-ins did not begin here, or which it refuses.
         #[serde(skip)]
         CodesLimited {
             code(1006), reason("codes_limited"),
-            en("too many sign-ins arrive that did not begin here; begin at the sign-in page, or try again in a minute"),
-            zh("未从本系统发起的登录过多，请从登录页重新开始，或一分钟后重试"),
-            audit("The code came without a sign that this service had sent the browser to the platform, and the budget for such codes (limits.foreign_codes, limits.foreign_codes_total) was used up. The platform was not asked.",
-                "Begin at the sign-in page of this service. If browsers lose its cookie, or pages of another origin begin the sign-ins, raise both limits; otherwise another program tries codes: check the addresses."),
+            en("too many sign-ins arrive that did not begin here, or with codes that are not valid; begin at the sign-in page, or try again in a minute"),
+            zh("未从本系统发起或授权码无效的登录过多，请从登录页重新开始，或一分钟后重试"),
+            audit("The code came without a sign that this service had sent the browser to the platform, or from a sign-in with more than three codes, or from a network of which the platform had refused 30 codes within ten minutes; and the budget for such codes (limits.foreign_codes, limits.foreign_codes_total) was used up. The platform was not asked.",
+                "Begin at the sign-in page of this service. If browsers lose its cookie, or pages of another origin begin the sign-ins, raise both limits; otherwise a program tries codes: check the addresses. Others of its network can sign in as usual half a minute after it stops."),
         }
         /// The queue of passwords to be checked is full.
         Busy {

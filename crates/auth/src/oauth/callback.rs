@@ -151,7 +151,8 @@ impl Auth {
         let exchanged = if let Some(exchanged) = known {
             exchanged
         } else {
-            let exchanged = self.exchange_code(callback.redemption()).await?;
+            let address = callback.visitor.address.decided;
+            let exchanged = self.exchange_counted_code(callback.redemption(), &callback.signs(), address).await?;
             store_identity(&self.shared.codes, code, self.clock.now(), &exchanged).await;
             exchanged
         };

@@ -107,6 +107,13 @@ impl From<Error> for AuthorizationFailure {
 pub enum AuthorizationStep {
     /// It returns to the client at this address, with a code or an error.
     Redirect(String),
+    /// It returns to the client at this address with an error that shows a mistake of the client.
+    Refuse {
+        /// The complete address, with the error.
+        address: String,
+        /// The error. It repeats nothing that the client sent.
+        error: OAuthError,
+    },
     /// A page asks the user.
     Ask {
         /// Identifies the request to the page.
@@ -121,6 +128,7 @@ impl fmt::Debug for AuthorizationStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Redirect(_) => "Redirect",
+            Self::Refuse { .. } => "Refuse",
             Self::Ask { .. } => "Ask",
         })
     }
@@ -280,7 +288,7 @@ impl Auth {
         let is_pressed = is_silent || self.store.has_met(holder.digest(), client.id.clone()).await?;
         match admitted {
             Ok(_) if is_pressed && !pending.requirement.press => {
-                Ok(AuthorizationStep::Redirect(self.issue_code(&pending.request, holder.digest(), address).await?))
+                self.enter_silently(&pending.request, holder, address).await
             }
             // The page says why, once the user has pressed the button.
             _ if may_ask => self.ask(PendingAuthorization { session: Some(holder.digest()), ..pending }, visitor).await,

@@ -50,8 +50,8 @@ const EXPLANATIONS: &[(&str, [&str; 2])] = &[
         "请询问该员工是否转发了消息及原因：链接只供其本人的手机使用。",
     ]),
     ("codes_limited", [
-        "授权码没有任何标记表明浏览器是由本服务送往{platform}的，且此类授权码的限额（limits.foreign_codes、limits.foreign_codes_total）已用完，未向{platform}查询。",
-        "请从本服务的登录页重新开始。如果浏览器丢失 Cookie，或登录由其他来源的页面发起，请提高这两项限额；否则可能有其他程序在尝试授权码：请查看来源地址。",
+        "授权码没有任何标记表明浏览器是由本服务送往{platform}的，或同一次登录的授权码超过三个，或{platform}在十分钟内已拒绝该网段的 30 个授权码；且此类授权码的限额（limits.foreign_codes、limits.foreign_codes_total）已用完，未向{platform}查询。",
+        "请从本服务的登录页重新开始。如果浏览器丢失 Cookie，或登录由其他来源的页面发起，请提高这两项限额；否则可能有程序在尝试授权码：请查看来源地址。该程序停止半分钟后，同网段的其他人即可照常登录。",
     ]),
     ("phone_needed", ["手机请求的链接在非手机浏览器中被打开或回答。", "请在手机上的{platform}中打开该消息。"]),
     ("wrong_number", [

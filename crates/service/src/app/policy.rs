@@ -59,18 +59,27 @@ pub(super) fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
 /// What the settings decide about codes whose sign-ins did not begin here.
 fn foreign_codes(limits: &Limits) -> ForeignCodePolicy {
     let counted = |rate: Option<Rate>| rate.filter(|_| limits.enabled);
-    ForeignCodePolicy { per_address: counted(limits.foreign_codes), in_total: counted(limits.foreign_codes_total) }
+    let per_address = counted(limits.foreign_codes);
+    ForeignCodePolicy {
+        per_address,
+        per_network: per_address.map(doubled),
+        in_total: counted(limits.foreign_codes_total),
+    }
+}
+
+/// The rate of a network: an office may have two addresses in it.
+fn doubled(rate: Rate) -> Rate {
+    Rate::new(rate.count().saturating_mul(2), rate.per()).unwrap_or(rate)
 }
 
 /// How many requests of which a record is kept the limits allow.
 fn kept_requests(limits: &Limits) -> KeptRequestPolicy {
     let counted = |rate: Option<Rate>| rate.filter(|_| limits.enabled);
-    // An office may have two addresses in a network, and a code may come with a page before it comes with the callback.
-    let doubled = |rate: Rate| Rate::new(rate.count().saturating_mul(2), rate.per()).unwrap_or(rate);
     KeptRequestPolicy {
         begun: counted(limits.oauth_url),
         codes: counted(limits.qrcode),
         oidc: counted(limits.oidc),
+        // A code may also come with a page before it comes with the callback.
         code_claims: counted(limits.sign_in).map(doubled),
     }
 }

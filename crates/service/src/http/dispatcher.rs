@@ -2,7 +2,7 @@
 
 mod error_pages;
 mod hosts;
-mod navigation;
+pub(super) mod navigation;
 mod request_ids;
 mod security_headers;
 

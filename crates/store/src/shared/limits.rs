@@ -40,14 +40,34 @@ impl RateLimits {
 
     /// Admits one more request of `key`; otherwise, the error is the time until the next request is admitted.
     pub async fn admit(&self, counted: LimitSubject, key: &Digest, rate: Rate, now: Timestamp) -> Result<(), Duration> {
-        let debts = match counted {
-            LimitSubject::Client => &self.clients,
-            LimitSubject::Ticket => &self.tickets,
-        };
+        let debts = self.debts(counted);
         let Some(server) = &self.server else { return debts.admit(key, rate, now) };
         match Box::pin(admit_with_nodes(server, debts, (counted, key), rate, now)).await {
             Ok(admitted) => admitted,
             Err(_) => debts.admit(key, rate, now),
+        }
+    }
+
+    /// Whether the next request of `key` would not be admitted. Counts none.
+    pub async fn is_exhausted(&self, counted: LimitSubject, key: &Digest, rate: Rate, now: Timestamp) -> bool {
+        let debts = self.debts(counted);
+        let known = debts.debt_of(key);
+        let debt = match &self.server {
+            // While the server does not answer, what this node knows counts.
+            Some(server) => Box::pin(server.debt(counted, key, known, rate, now)).await.unwrap_or(known),
+            None => known,
+        };
+        let is_exhausted = rate.admit(debt, now).is_err();
+        if is_exhausted {
+            debts.raise(key, debt);
+        }
+        is_exhausted
+    }
+
+    fn debts(&self, counted: LimitSubject) -> &DebtTable {
+        match counted {
+            LimitSubject::Client => &self.clients,
+            LimitSubject::Ticket => &self.tickets,
         }
     }
 }

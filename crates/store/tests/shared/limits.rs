@@ -26,6 +26,10 @@ async fn admit(node: &Desk, name: &str, rate: Rate, millis: i64) -> Result<(), D
     node.limits.admit(LimitSubject::Client, &key(name), rate, at(START + millis)).await
 }
 
+async fn is_exhausted(node: &Desk, name: &str, rate: Rate, millis: i64) -> bool {
+    node.limits.is_exhausted(LimitSubject::Client, &key(name), rate, at(START + millis)).await
+}
+
 /// How many requests a node admits at once.
 async fn burst(node: &Desk, name: &str, rate: Rate) -> usize {
     let mut count = 0;
@@ -50,9 +54,13 @@ async fn memory_and_redis_count_alike() {
             let (name, rate, mut now) = (runs.get().to_string(), a_minute(count), 0);
             for (turn, gap) in gaps.iter().enumerate() {
                 now += gap;
+                let there = there.get(turn % 2).unwrap();
+                // Asking counts nothing.
+                let told = [&here, there].map(|node| runtime.block_on(is_exhausted(node, &name, rate, now)));
                 let one = runtime.block_on(admit(&here, &name, rate, now));
-                let other = runtime.block_on(admit(there.get(turn % 2).unwrap(), &name, rate, now));
+                let other = runtime.block_on(admit(there, &name, rate, now));
                 prop_assert_eq!(one, other);
+                prop_assert_eq!(told, [one.is_err(); 2]);
             }
             Ok(())
         });

@@ -25,9 +25,10 @@ pub struct Limits {
     pub sign_in: Option<Rate>,
     /// Codes that arrive at oauth2/callback from one address without a sign that the sign-in began here: no cookie of
     /// oauth2/url, no QR code. The platform is asked about that many; more are refused. Sign-ins that began here do not
-    /// count, up to three codes each in ten minutes. DingTalk and Feishu return a sign of ours with each code, so there other
-    /// codes are always refused. Codes at agents/login without the cookie count on every platform. Raise it if your own pages
-    /// at another origin begin sign-ins at WeCom.
+    /// count, up to three codes each in ten minutes, while the platform has refused fewer than 30 of their network in that
+    /// time. DingTalk and Feishu return a sign of ours with each code, so there other codes are always refused. Codes at
+    /// agents/login without the cookie count on every platform. A network (IPv4 /24, IPv6 /48) may bring twice as many as an
+    /// address. Raise it if your own pages at another origin begin sign-ins at WeCom.
     #[setting(default = "30/min")]
     pub foreign_codes: Option<Rate>,
     /// The same codes, from all addresses together.

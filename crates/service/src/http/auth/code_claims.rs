@@ -24,6 +24,7 @@ use super::login_state::LoginState;
 use super::state_binding;
 use crate::App;
 use crate::app::platform::SIMULATOR_BASE;
+use crate::http::dispatcher::navigation::is_navigation;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
     Cookies, DescribeInput, Fields, FromFields, FullRequest, InputSpec, JsonBody, RequestContext, X_FORWARDED_FOR,
@@ -64,10 +65,10 @@ pub(crate) async fn claim_query(app: &App, peer: IpAddr, mut request: Request) -
     Ok(request)
 }
 
-/// Whether a page of another site fetches this, instead of leading its visitor there.
+/// Whether a page of another site fetches this or shows it in a frame, instead of leading its visitor there. Messengers open whole
+/// pages.
 fn is_embedded_elsewhere(headers: &HeaderMap) -> bool {
-    let says = |name: &str, word: &str| headers.get(name).is_some_and(|value| value == word);
-    says("sec-fetch-site", "cross-site") && !says("sec-fetch-mode", "navigate")
+    headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site") && !is_navigation(headers)
 }
 
 /// Claims the code in the body of a request whose route takes one; the error is that of a body that cannot be read.

@@ -51,7 +51,7 @@ pub(super) fn is_foreign(route: &Route, headers: &HeaderMap) -> bool {
 
 /// Whether a browser shows the answer to its user. Otherwise any page could use up the limit of everyone behind its visitor's
 /// address. A frame of the same site may look for a session without asking the user; programs report nothing.
-pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
+pub(in crate::http) fn is_navigation(headers: &HeaderMap) -> bool {
     let is_one_of = |name: &str, words: &[&str]| {
         headers.get(name).is_none_or(|value| words.iter().any(|word| value.as_bytes() == word.as_bytes()))
     };

@@ -55,6 +55,7 @@ pub(crate) async fn authorize(
             Ok((cookie, language, landing::see_other(&page)).into_response())
         }
         Ok(AuthorizationStep::Redirect(to)) => Ok(landing::see_other(&to)),
+        Ok(AuthorizationStep::Refuse { address, error }) => Ok(request.return_with(&address, error).await),
         Err(stopped) => stopped.answer(&request).await,
     }
 }
@@ -72,7 +73,9 @@ pub(crate) async fn answer_foreign_frame(app: &App, uri: &Uri) -> Option<Respons
         Err(_) => return None,
     };
     match app.auth.answer_foreign_frame(&checked)? {
-        AuthorizationStep::Redirect(to) => Some(landing::see_other(&to)),
+        AuthorizationStep::Redirect(to) | AuthorizationStep::Refuse { address: to, .. } => {
+            Some(landing::see_other(&to))
+        }
         AuthorizationStep::Ask { .. } => None,
     }
 }

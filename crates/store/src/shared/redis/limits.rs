@@ -30,9 +30,32 @@ impl RedisBackend {
         rate: Rate,
         now: Timestamp,
     ) -> Result<Debt> {
+        self.run_charge((counted, key), known, [rate.step(), rate.span()], now).await
+    }
+
+    /// The debt, without counting a request.
+    pub(crate) async fn debt(
+        &self,
+        counted: LimitSubject,
+        key: &Digest,
+        known: Debt,
+        rate: Rate,
+        now: Timestamp,
+    ) -> Result<Debt> {
+        // A request that costs more than the whole span is never counted.
+        self.run_charge((counted, key), known, [rate.span().saturating_add(1), rate.span()], now).await
+    }
+
+    async fn run_charge(
+        &self,
+        (counted, key): (LimitSubject, &Digest),
+        known: Debt,
+        [step, span]: [i64; 2],
+        now: Timestamp,
+    ) -> Result<Debt> {
         let name = format!("{}limit:{}", self.prefix, self.blinded(counted, key).to_text());
         let mut charge = script(CHARGE_SCRIPT, &name);
-        charge.arg(now.millis().saturating_mul(1_000)).arg(known.micros()).arg(rate.step()).arg(rate.span());
+        charge.arg(now.millis().saturating_mul(1_000)).arg(known.micros()).arg(step).arg(span);
         self.connection.call().await?.ask(&charge).await.map(Debt::from_micros)
     }
 
