@@ -84,6 +84,7 @@ mod pages;
 mod pages_admin;
 mod pages_history;
 mod pages_http;
+mod pages_modules;
 mod pages_rules;
 mod pages_weight;
 mod password_fallback;

@@ -33,6 +33,9 @@ on_every_store! {
         assert!(state.contains("A*** A****") && !state.contains("Arno"), "{state}");
         is_good(&desktop, "scanned").await;
         picture(&desktop, "scanned").await;
+        // The signed-in page loads while the user looks at the phone.
+        let loads = "performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/desk.js'))";
+        desktop.wait_until(loads).await;
         desktop.reload().await;
         desktop.wait_for("#welcome[data-state=scanned]").await;
 

@@ -26,17 +26,19 @@ let renew = null;
 /**
  * Shows a code for a client and follows it, the one of before a reload if it is still valid, unless `fresh`. `signedIn` gets the
  * token. An expired code is replaced while a user sees the page; `renewed` is called then. With `isRequest` the code is for the
- * request of another program, whose id is given instead of a client. `ended` is called when a code has expired or there is none.
+ * request of another program, whose id is given instead of a client. `ended` is called when a code has expired or there is none,
+ * `onScanned` when a phone has scanned it.
  */
-export function showCode(client, { signedIn, renewed = () => {}, ended = () => {}, fresh = false, quiet = false, isRequest = false }) {
+export function showCode(client, options) {
+  const { renewed, fresh = false, quiet = false, isRequest = false } = options;
   stopCode();
   // Screen readers need not hear that one code has replaced another.
   become('loading', say(quiet ? 'waiting' : 'loading'));
   const again = () => {
     renewed();
-    showCode(client, { signedIn, renewed, ended, fresh: true, quiet: true, isRequest });
+    showCode(client, { ...options, fresh: true, quiet: true });
   };
-  const onChange = (update) => show(update, { client, signedIn, ended, again, isRequest });
+  const onChange = (update) => show(update, { ...options, client, again });
   const kept = fresh ? null : keptCode(client);
   shownAt = kept ? 0 : Date.now();
   stops.push(isRequest && !kept ? followRequest(client, onChange) : signInByCode(client, onChange, kept, { match: 'auto' }));
@@ -63,7 +65,7 @@ export function stopCode() {
   renew = null;
 }
 
-function show(update, { client, signedIn, ended, again, isRequest }) {
+function show(update, { client, signedIn, onScanned = () => {}, ended, again }) {
   const { status } = update;
   if (status === 'waiting') {
     keepCode(client, update);
@@ -71,8 +73,7 @@ function show(update, { client, signedIn, ended, again, isRequest }) {
     become(status, say(status));
   } else if (status === 'scanned') {
     become(status, scannedBy(update, $('match-number').textContent));
-    // The signed-in page is needed next: it loads while the user looks at the phone. Another program has a page of its own.
-    if (!isRequest) import('./desk.js');
+    onScanned();
   } else {
     dropCode();
     stopCode();

@@ -244,6 +244,8 @@ const follow = (fresh = false) =>
   showCode(purpose, {
     signedIn,
     fresh,
+    // The signed-in page is needed next, and loads while the user looks at the phone.
+    onScanned: () => request || import('./desk.js'),
     renewed: () => lookForOutage(purpose, {}, tryAgain),
     ended: () => oidc && oidc.endIfGone(),
     isRequest: Boolean(request),
