@@ -86,6 +86,7 @@ mod pages_history;
 mod pages_http;
 mod pages_modules;
 mod pages_rules;
+mod pages_versions;
 mod pages_weight;
 mod password_fallback;
 mod people;
