@@ -1,6 +1,7 @@
-//! Notes which commit is built, and when, for `/version` and `--version`, and compresses the pages and the API
-//! description.
+//! Notes which commit is built, and when, for `/version` and `--version`, and compresses the pages
+//! and the API description.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,39 +29,77 @@ fn main() -> io::Result<()> {
 }
 
 fn compress(file: &Path, into: &Path) -> io::Result<()> {
+    fs::write(into, compressed_content(&read(file)?)?)
+}
+
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    fs::read(file).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))
+}
+
+fn compressed_content(plain: &[u8]) -> io::Result<Vec<u8>> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-    let plain = fs::read(file).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))?;
-    gzip.write_all(&plain)?;
-    fs::write(into, gzip.finish()?)
+    gzip.write_all(plain)?;
+    gzip.finish()
 }
 
 /// Compresses each file of `web/`, and lists the names and contents of all for `site/files.rs`.
 fn compress_web(out: &Path) -> io::Result<()> {
-    let web = Path::new("../../web");
-    fs::create_dir_all(out.join("web/assets"))?;
+    fs::create_dir_all(out.join("web"))?;
+    let mut files = BTreeMap::new();
+    find_web_files(Path::new("../../web"), &mut files)?;
     let mut entries = Vec::new();
-    for name in web_files(web)? {
+    for (name, path) in &files {
+        let plain = read(path)?;
+        let content = if is_script(name) { by_address(&plain) } else { plain };
         let compressed = out.join(format!("web/{name}.gz"));
-        compress(&web.join(&name), &compressed)?;
+        fs::write(&compressed, compressed_content(&content)?)?;
         entries.push(format!("({name:?}, include_bytes!(r#\"{}\"#))", compressed.display()));
     }
     fs::write(out.join("web.rs"), format!("&[{}]", entries.join(", ")))
 }
 
-/// The names of the files in `web/` and `web/assets/`, in their order.
-fn web_files(web: &Path) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for folder in ["", "assets/"] {
-        for file in fs::read_dir(web.join(folder))? {
-            let file = file?;
-            let name = file.file_name().to_string_lossy().into_owned();
-            if file.file_type()?.is_file() && !name.starts_with('.') {
-                names.push(format!("{folder}{name}"));
-            }
+/// The files in a folder and below it, by their names. A file is served by its name alone, so no
+/// two files have the same.
+fn find_web_files(folder: &Path, found: &mut BTreeMap<String, PathBuf>) -> io::Result<()> {
+    for file in fs::read_dir(folder)? {
+        let file = file?;
+        let name = file.file_name().to_string_lossy().into_owned();
+        if name.starts_with('.') {
+            continue;
+        }
+        if file.file_type()?.is_dir() {
+            find_web_files(&file.path(), found)?;
+        } else if let Some(other) = found.insert(name, file.path()) {
+            let problem = format!("{} and {} have the same address", other.display(), file.path().display());
+            return Err(io::Error::other(problem));
         }
     }
-    names.sort();
-    Ok(names)
+    Ok(())
+}
+
+fn is_script(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|end| end == "js")
+}
+
+/// A script whose imports name other scripts by their addresses: in `web/` they stand in folders,
+/// and in a browser side by side.
+///
+/// A file keeps its address when it moves to another folder, so nodes and open pages of an earlier
+/// version still find it.
+fn by_address(script: &[u8]) -> Vec<u8> {
+    let script = String::from_utf8_lossy(script);
+    let mut pieces = script.split("'../");
+    let mut written = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        match piece.split_once('\'') {
+            Some((path, rest)) if is_script(path) => {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                written.extend(["'./", name, "'", rest]);
+            }
+            _ => written.extend(["'../", piece]),
+        }
+    }
+    written.into_bytes()
 }
 
 /// The files that change when another commit is checked out: `HEAD` and the log of its changes, or without that log the branch.

@@ -1,4 +1,9 @@
-//! The embedded files. The build compresses them: the program is smaller, and most are served as they are embedded.
+//! The embedded files. The build compresses them: the program is smaller, and most are served as
+//! they are embedded.
+//!
+//! In `web/` the files stand in folders. A browser finds each by its name alone: the page of one
+//! version then also finds the files that another version keeps elsewhere. The build writes imports
+//! of scripts accordingly.
 
 use std::sync::LazyLock;
 
@@ -97,11 +102,10 @@ impl Asset {
     }
 }
 
-/// The assets: the files of known types in `web/assets`, and the module of audit events.
+/// The assets: the files of known types in `web/`, and the module of audit events.
 pub(super) fn assets() -> impl Iterator<Item = Asset> {
-    let files = EMBEDDED.iter().filter_map(|(path, gzip)| Some((path.strip_prefix("assets/")?, *gzip)));
-    let files = files.filter(|(name, _)| kind(name) != OTHER_TYPE);
-    let files = files.map(|(name, gzip)| Asset { name, plain: decompress(gzip).into(), gzip: Some(gzip) });
+    let files = EMBEDDED.iter().filter(|(name, _)| kind(name) != OTHER_TYPE);
+    let files = files.map(|&(name, gzip)| Asset { name, plain: decompress(gzip).into(), gzip: Some(gzip) });
     files.chain([Asset::new("audit-events.js", Bytes::from_static(AUDIT_EVENTS.as_bytes()))])
 }
 
@@ -137,8 +141,8 @@ fn kind(name: &str) -> &'static str {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
-    use std::collections::BTreeSet;
-    use std::path::Path;
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::path::{Path, PathBuf};
 
     use super::*;
 
@@ -156,19 +160,45 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_asset_is_carried_along_under_a_known_type() {
-        let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/assets").read_dir().unwrap();
-        let mut files: BTreeSet<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-        files.insert("audit-events.js".to_owned());
-        assert_eq!(assets().map(|asset| asset.name.to_owned()).collect::<BTreeSet<_>>(), files);
+    /// The files in a folder and below it, by their names.
+    fn files(folder: &Path) -> BTreeMap<String, PathBuf> {
+        let mut found = BTreeMap::new();
+        for path in folder.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                found.extend(files(&path));
+            } else {
+                found.insert(path.file_name().unwrap().to_str().unwrap().to_owned(), path);
+            }
+        }
+        found
+    }
+
+    fn web() -> BTreeMap<String, PathBuf> {
+        files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web"))
     }
 
     #[test]
-    fn every_file_is_embedded_as_it_is() {
-        let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    fn every_file_is_a_page_or_an_asset_of_a_known_type() {
+        let pages = PAGES.iter().map(|(_, file)| (*file).to_owned());
+        let made_here = assets().map(|asset| asset.name.to_owned()).filter(|name| name != "audit-events.js");
+        assert_eq!(made_here.chain(pages).collect::<BTreeSet<_>>(), web().into_keys().collect());
+    }
+
+    #[test]
+    fn every_file_is_embedded_as_it_is_but_for_the_paths_of_imports() {
+        let web = web();
         for (name, gzip) in EMBEDDED {
-            assert!(decompress(gzip) == std::fs::read(web.join(name)).unwrap(), "{name}");
+            let embedded = String::from_utf8(decompress(gzip)).unwrap();
+            let file = std::fs::read_to_string(&web[*name]).unwrap();
+            assert!(!kind(name).starts_with("text/javascript") || !embedded.contains("'../"), "{name}");
+            assert_eq!(embedded.lines().count(), file.lines().count(), "{name}");
+            for (served, written) in embedded.lines().zip(file.lines()).filter(|(served, written)| served != written) {
+                let (before, after) = served.split_once("'./").unwrap();
+                assert!(
+                    written.starts_with(&format!("{before}'../")) && written.ends_with(&format!("/{after}")),
+                    "{name}: {served}"
+                );
+            }
         }
         for (path, file) in PAGES {
             assert!(!page_template(file).is_empty(), "{path}: {file}");
