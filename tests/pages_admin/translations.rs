@@ -1,16 +1,12 @@
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use deskpass_core::LoginMethod;
 
-fn assets() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/assets")
-}
+use crate::pages_modules::all_scripts;
 
 #[test]
 fn the_log_has_words_for_every_login_method() {
-    let all = std::fs::read_dir(assets()).unwrap().map(|asset| std::fs::read_to_string(asset.unwrap().path()).unwrap());
-    let words: String = all.collect();
+    let words: String = all_scripts().into_values().collect();
     for method in LoginMethod::NAMES {
         assert!(words.contains(&format!("\n  method_{method}: [")), "{method}");
     }
@@ -20,14 +16,12 @@ fn the_log_has_words_for_every_login_method() {
 #[test]
 fn no_two_modules_mean_different_things_by_a_word() {
     let mut known: BTreeMap<String, (String, String)> = BTreeMap::new();
-    for asset in std::fs::read_dir(assets()).unwrap() {
-        let path = asset.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    for (path, text) in all_scripts() {
+        let name = path.rsplit('/').next().unwrap().to_owned();
         // `api.js` has a dictionary of its own.
-        if path.extension().is_none_or(|end| end != "js") || name == "api.js" {
+        if name == "api.js" {
             continue;
         }
-        let text = std::fs::read_to_string(&path).unwrap();
         // A long text begins on the next line.
         let text = text.replace(": [\n    '", ": ['");
         for line in text.lines().filter_map(|line| line.strip_prefix("  ")) {
