@@ -51,7 +51,7 @@ fn may_name(path: &str, line: &str) -> bool {
     match path {
         // The names themselves; and browsers, by which people recognise their devices.
         "crates/platform/src/kind.rs" | "crates/service/src/http/request/user_agent.rs" => true,
-        "web/assets/desk-words.js" => line.starts_with("  program_"),
+        "web/components/desk-words.js" => line.starts_with("  program_"),
         // The documentation of a setting says what it is called in each platform's console.
         path if path.starts_with("crates/service/src/config/settings") => line.trim_start().starts_with("///"),
         path => makes_clients(path),
@@ -152,7 +152,7 @@ fn only_the_crates_of_the_platforms_know_a_platform() {
 fn what_a_source_knows_of_a_platform_is_noticed() {
     let codes = BTreeSet::from(["40001".to_owned()]);
     let (source, settings) = ("crates/auth/src/a.rs", "crates/service/src/config/settings/platform.rs");
-    let (factory, words) = ("crates/service/src/app/platform/clients.rs", "web/assets/desk-words.js");
+    let (factory, words) = ("crates/service/src/app/platform/clients.rs", "web/components/desk-words.js");
     for (path, line, found) in [
         (source, "let api = \"https://api.dingtalk.com/\";", "dingtalk.com"),
         (source, "query.get(\"authCode\")", "authCode"),

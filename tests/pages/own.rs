@@ -8,7 +8,7 @@ use super::{choose, nothing_was_blocked};
 use crate::harness::{Driver, Options, Process, binary};
 
 const API: &str = include_str!("../../docs/api.md");
-const TYPES: &str = include_str!("../../web/assets/deskpass.d.ts");
+const TYPES: &str = include_str!("../../web/client/deskpass.d.ts");
 
 /// The code block of the documentation that begins with this text.
 fn documented(beginning: &str) -> &'static str {

@@ -47,7 +47,7 @@ async fn the_platforms_own_browser_uses_the_script() {
     assert!(script.module.contains("export async function requestCode("));
     // The page and the module wait for the same time.
     let limit = "\nconst SCRIPT_TIMEOUT_MS = 60000;\n";
-    assert!(script.module.contains(limit) && include_str!("../../../../web/assets/open.js").contains(limit));
+    assert!(script.module.contains(limit) && include_str!("../../../../web/phone/open.js").contains(limit));
 }
 
 #[tokio::test]

@@ -18,10 +18,10 @@ static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/web.rs")
 
 /// The path of each page, and the file with its template in both languages.
 pub(super) const PAGES: &[(&str, &str)] = &[
-    ("/", "index.html"),
-    ("/h5/", "index.html"),
-    ("/itagent/", "index.html"),
-    ("/itadmin/", "index.html"),
+    ("/", "sign-in.html"),
+    ("/h5/", "sign-in.html"),
+    ("/itagent/", "sign-in.html"),
+    ("/itadmin/", "sign-in.html"),
     ("/scan/", "scan.html"),
     ("/continue/", "continue.html"),
     ("/approve/", "approve.html"),

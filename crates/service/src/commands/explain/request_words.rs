@@ -62,7 +62,7 @@ mod tests {
     use super::page_title;
 
     /// The words of the pages.
-    const WORDS: &str = include_str!("../../../../../web/assets/words.js");
+    const WORDS: &str = include_str!("../../../../../web/lib/words.js");
 
     #[test]
     fn the_titles_are_those_of_the_pages() {
