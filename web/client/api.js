@@ -1,6 +1,6 @@
 // Calls the service. A response is always {code, message, data}; nothing is ever thrown.
 
-const PATIENCE = 15000;
+const REQUEST_TIMEOUT_MS = 15000;
 const WORDS = {
   offline: ['The service cannot be reached. Check your connection and try again.', '无法连接服务器，请检查网络后重试。'],
   unanswered: [
@@ -30,7 +30,7 @@ const refOf = (id) => (/^[0-9a-f]{8}-[0-9]+$/.exec(id) ? id.slice(0, 8) : '');
 
 async function call(path, options) {
   const giveUp = new AbortController();
-  const timer = setTimeout(() => giveUp.abort(), PATIENCE);
+  const timer = setTimeout(() => giveUp.abort(), REQUEST_TIMEOUT_MS);
   try {
     const response = await fetch(path, { cache: 'no-store', redirect: 'error', signal: giveUp.signal, ...options });
     const text = await response.text();
@@ -66,13 +66,13 @@ export function headersOf({ body, token, code, approval }) {
 }
 
 /**
- * Sends a request by any method, with a JSON body, a token, and a one-time password or the id of an approval if given.
+ * Sends a request, with a JSON body, a token, a one-time password or the id of an approval if given.
  * @param {string} method
  * @param {string|URL} path
  * @param {{body?: object, token?: string, code?: string, approval?: string}} [given]
  * @returns {Promise<{code: number, message: string, data: ?object, wait: number, ref: string}>} `code` is 0 for success, a code
- *   of the service, or -1 without a readable response; `message` is for people; `wait` is the number of seconds before a retry;
- *   `ref` is the reference by which the help desk finds a refusal, or empty
+ *   of the service, or -1 without a readable response; `message` is for people; `wait` is the seconds before a retry;
+ *   `ref` is the reference of a refusal for the help desk, or empty
  */
 export const ask = (method, path, given = {}) =>
   call(path, { method, headers: headersOf(given), body: given.body === undefined ? undefined : JSON.stringify(given.body) });

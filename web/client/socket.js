@@ -4,8 +4,9 @@ import { get } from './api.js';
 
 const PROTOCOL = 'deskpass.v1';
 const [FIRST_DELAY, LONGEST_DELAY, RESTART] = [250, 30000, 2000];
-/** How long a handshake may take, and how long a connection must last to count as stable. */
-const [PATIENCE, STEADY] = [15000, 10000];
+const HANDSHAKE_TIMEOUT_MS = 15000;
+/** A connection that lasts this long counts as stable. */
+const STABLE_MS = 10000;
 const [SESSION_OVER, NOT_IN_THIS_ROLE, REPLACED, RESTARTING] = [4401, 4403, 4409, 1012];
 const [NO_SESSION, REFUSED, NOT_FROM_HERE] = [1001, 1003, 1017];
 const AGENTS = ['agent', 'supervisor', 'admin'];
@@ -76,7 +77,7 @@ class Line {
     this.socket = mine;
     this.resuming = Boolean(this.lastId);
     this.opened = 0;
-    this.timer = setTimeout(() => mine.close(), PATIENCE);
+    this.timer = setTimeout(() => mine.close(), HANDSHAKE_TIMEOUT_MS);
     mine.onopen = () => {
       clearTimeout(this.timer);
       this.opened = Date.now();
@@ -138,7 +139,7 @@ class Line {
   }
 
   wait(code, lasted) {
-    if (lasted >= STEADY) this.failures = 0;
+    if (lasted >= STABLE_MS) this.failures = 0;
     const most = code === RESTARTING ? RESTART : Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** this.failures);
     this.failures += 1;
     // A random delay: clients that lost the service at the same moment must not return at the same moment. Offline, the browser

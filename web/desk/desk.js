@@ -4,7 +4,7 @@ import { homeOf, isFor } from '../lib/clients.js';
 import { ask, me, signOut } from '../client/deskpass.js';
 import { $, h } from '../lib/dom.js';
 import '../components/desk-words.js';
-import { dressed } from '../components/dress.js';
+import { dressed as loadStyles } from '../components/dress.js';
 import { deviceReady, risky } from '../factors/high-risk.js';
 import { Inbox } from './inbox.js';
 import { goLive } from './live.js';
@@ -27,7 +27,7 @@ const GRACE = 10000;
  * whether a newer attempt has started. Returns a function that closes the page; nothing, when it did not open.
  */
 export async function openDesk({ token, client, chosen, onEnd, again, isStale }) {
-  await dressed(client);
+  await loadStyles(client);
   const answer = await me(token);
   if (isStale()) return null;
   if (answer.code === NO_SESSION) {
@@ -109,7 +109,8 @@ class Desk {
     forget();
     document.querySelectorAll('dialog').forEach((dialog) => dialog.remove());
     [this.bar, this.status.element].forEach((part) => part.remove());
-    this.status.hush();
+    // During an upgrade this class may be that of 0.2.0.
+    if (this.status.clearStatus) this.status.clearStatus();
     $('entrance').hidden = false;
   }
 

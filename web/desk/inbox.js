@@ -5,7 +5,8 @@ import { dropMessages, keepMessages, keptMessages } from './kept-messages.js';
 import { Typewriter } from '../client/typewriter.js';
 
 const KEPT = 200;
-const PATIENCE = 30000;
+/** An answer that is announced is awaited for this long. */
+const ANSWER_TIMEOUT_MS = 30000;
 const READERS = {
   ai_structured: (content) => ({ text: textOf(content, 'text', 'message', 'title', 'summary'), options: optionsOf(content) }),
   dynamic_recommend: (content) => ({ title: textOf(content, 'title'), text: textOf(content, 'text', 'summary', 'description') }),
@@ -112,7 +113,7 @@ export class Inbox {
     clearTimeout(this.thinking.get(conversation));
     this.thinking.set(
       conversation,
-      setTimeout(() => this.answered(conversation), PATIENCE),
+      setTimeout(() => this.answered(conversation), ANSWER_TIMEOUT_MS),
     );
     this.changed(null);
   }

@@ -15,8 +15,8 @@ export class Places {
     this.leave = () => {};
     this.held = null;
     this.onHash = () => {
-      // A message belongs to the view that it was said in.
-      desk.status.hush();
+      // A message belongs to the view that it was said in. During an upgrade the class may be that of 0.2.0.
+      if (desk.status.clearStatus) desk.status.clearStatus();
       this.go();
     };
     this.onUnload = (event) => this.isHeld() && event.preventDefault();

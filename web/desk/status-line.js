@@ -17,14 +17,19 @@ export class StatusLine {
     this.element.textContent = text;
     const free = ['bottom', 'top'].find((at) => this.isFree(at));
     this.element.dataset.at = free || 'flow';
-    clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.hush(), bad ? LONG : SHORT);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.clearStatus(), bad ? LONG : SHORT);
   }
 
   /** Ends the message, as when the user goes to another view. */
-  hush() {
-    clearTimeout(this.silence);
+  clearStatus() {
+    clearTimeout(this.timer);
     this.element.replaceChildren();
+  }
+
+  /** The name in 0.2.0, whose modules may run with this one during an upgrade. */
+  hush() {
+    this.clearStatus();
   }
 
   isFree(at) {

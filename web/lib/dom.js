@@ -8,12 +8,12 @@ export const $ = (id) => document.getElementById(id);
  * lists of these, or nothing.
  */
 export function h(tag, attributes = {}, ...children) {
-  return dressed(document.createElement(tag), attributes, children);
+  return assemble(document.createElement(tag), attributes, children);
 }
 
-/** The same for SVG. */
+/** Makes an element of SVG. */
 export function svg(tag, attributes = {}, ...children) {
-  return dressed(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+  return assemble(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 }
 
 /** Replaces the children of an element. */
@@ -22,7 +22,7 @@ export function fill(element, ...children) {
   return element;
 }
 
-function dressed(element, attributes, children) {
+function assemble(element, attributes, children) {
   Object.entries(attributes).forEach(([name, value]) => {
     if (value === null || value === undefined || value === false) return;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);

@@ -4,7 +4,7 @@ import { post } from '../client/deskpass.js';
 import { setUpDevice } from '../factors/device.js';
 import { problems } from '../components/dialog.js';
 import { fill, h } from '../lib/dom.js';
-import { dressed } from '../components/dress.js';
+import { dressed as loadStyles } from '../components/dress.js';
 import { askForCode, askWho, askWord, other, step, turnTo } from './password-step.js';
 import { whyNotIn } from '../factors/refusals.js';
 import { say } from '../lib/words.js';
@@ -13,7 +13,7 @@ const [UNREACHED, NO_SESSION, CODE_WRONG, NOT_GOOD] = [-1, 1001, 1008, 1014];
 
 /** Asks for ID and password in this section; `signedIn` gets the token, `back` leads to the other methods; `id` fills the ID in. */
 export async function showPassword(section, { signedIn, back, id = '' }) {
-  await dressed();
+  await loadStyles();
   // Codes that were shown here must not be visible to the next person.
   const cleared = (go) => (...given) => {
     fill(section);

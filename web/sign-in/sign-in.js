@@ -244,7 +244,7 @@ const follow = (fresh = false) =>
   showCode(purpose, {
     signedIn,
     fresh,
-    // The signed-in page is needed next, and loads while the user looks at the phone.
+    // The signed-in page loads while the user looks at the phone.
     onScanned: () => request || import('../desk/desk.js'),
     renewed: () => lookForOutage(purpose, {}, tryAgain),
     ended: () => oidc && oidc.endIfGone(),
@@ -309,7 +309,7 @@ async function askPassword() {
   $('by-password').disabled = false;
 }
 
-function dress() {
+function setUp() {
   document.body.classList.toggle('in-platform', inPlatform);
   $('bind-other').href = here;
   $('here').onclick = () => goToPlatform($('here'), 'web');
@@ -336,5 +336,5 @@ function offerCode() {
   if (onPhone) code.ontoggle = () => (code.open ? follow() : stopCode());
 }
 
-dress();
+setUp();
 open(arrive, restored);
