@@ -56,7 +56,7 @@ on_every_store! {
         let newest = code_from(&mut client, "2001:db8:77:d::1").await;
 
         assert_eq!(status(&mut client, &oldest).await, "expired");
-        let gone = client.scan(&oldest, "user02").await;
+        let gone = client.scan(&oldest, "admin01").await;
         assert!(gone.contains("sign_in_over"), "the id in the code leads nowhere either: {gone}");
         for code in [&newest, &office] {
             assert_eq!(status(&mut client, code).await, "waiting");
@@ -65,7 +65,7 @@ on_every_store! {
         for code in [&claimed, &confirmed] {
             assert_eq!(status(&mut client, code).await, "confirmed");
         }
-        let confirm = client.scan_as(&office, "user02").await;
+        let confirm = client.scan_as(&office, "admin01").await;
         client.decide("confirm", &confirm).await.data();
         assert_eq!(status(&mut client, &office).await, "confirmed");
     }

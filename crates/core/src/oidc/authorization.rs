@@ -122,6 +122,7 @@ mod text_of_any_length {
     use serde::de::Error as _;
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
+    #[expect(clippy::ref_option, reason = "the form in which serde calls it")]
     pub(super) fn serialize<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
         text.as_ref().map(|text| URL_SAFE_NO_PAD.encode(text)).serialize(serializer)
     }

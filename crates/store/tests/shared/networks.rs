@@ -74,6 +74,29 @@ async fn forty_networks_end_at_the_bound_of_all() {
     assert!(is_there(&desk, 399).await);
 }
 
+/// Commands that add at the same time name the same record; the next one deletes what is too much.
+#[tokio::test]
+async fn what_is_put_at_the_same_time_stays_within_the_bounds() {
+    let server = Server::start(&[]);
+    let desk = small_node(&server);
+    for round in 0..10 {
+        let puts = (0..10).map(|number| {
+            let address: IpAddr = format!("2001:db8:1:{:x}::1", round * 10 + number).parse().unwrap();
+            put(&desk, address, round * 10 + number, at(0))
+        });
+        futures_util::future::join_all(puts).await;
+    }
+    put(&desk, "2001:db8:1:fff::1".parse().unwrap(), 1_000, at(0)).await;
+    assert_eq!(count(&server), SHARE);
+    for round in 0..30 {
+        let puts =
+            (0..10).map(|number| put(&desk, network(2 + round * 10 + number), 2_000 + round * 10 + number, at(0)));
+        futures_util::future::join_all(puts).await;
+    }
+    put(&desk, network(1_000), 9_000, at(0)).await;
+    assert_eq!(count(&server), IN_ALL);
+}
+
 /// Whoever has an IPv6 /32 sends each request from another /48 of it.
 #[tokio::test]
 async fn a_wide_network_displaces_no_office_outside_of_it() {

@@ -25,9 +25,10 @@ const NAME_LENGTH: usize = 16;
 const BATCH: usize = 16;
 
 /// Removes records from the index, and some of those that have expired. Then it may add one, and
-/// names those to be displaced, with their expiry: the oldest of the heaviest client of the
-/// network, if that has more than its share, or else of the heaviest client in the heaviest network
-/// of all.
+/// names those to be displaced, with their expiry: the oldest of the heaviest clients of the
+/// network, if that has more than its share, or else of the heaviest clients in the heaviest
+/// networks of all. It names all that are too many, since other commands may have added theirs
+/// before the ones that they named were deleted.
 ///
 /// A weight is the number of records and, of equally many, greater the older the record is that the
 /// network loses first: `count * base - first`, which is exact for a million records.
@@ -63,6 +64,23 @@ const INDEX_SCRIPT: &str = "local all, within, of = KEYS[1] .. ':all', KEYS[1] .
       redis.call('ZREM', of .. client, record) \
       weigh_path(wide, network, client, -1) \
     end \
+    local function pick(found, outer, need, depth, path) \
+      if depth == 0 then \
+        for _, record in ipairs(redis.call('ZRANGE', of .. outer, 0, need - 1)) do \
+          table.insert(found, path .. record) \
+          table.insert(found, redis.call('ZSCORE', all, path .. record) or '0') \
+        end \
+        return \
+      end \
+      local inner = redis.call('ZREVRANGE', within .. outer, 0, need) \
+      for at, name in ipairs(inner) do \
+        if need < 1 then return end \
+        local next_one = inner[at + 1] and count(outer, inner[at + 1]) or 0 \
+        local part = math.min(need, math.max(1, count(outer, name) - next_one)) \
+        pick(found, name, part, depth - 1, path .. name .. ' ') \
+        need = need - part \
+      end \
+    end \
     for at = 8, #ARGV do drop(ARGV[at]) end \
     for _, over in ipairs(redis.call('ZRANGEBYSCORE', all, '-inf', ARGV[1], 'LIMIT', 0, batch)) do drop(over) end \
     local member = ARGV[7] \
@@ -72,20 +90,12 @@ const INDEX_SCRIPT: &str = "local all, within, of = KEYS[1] .. ':all', KEYS[1] .
     if more == 1 then redis.call('ZADD', of .. client, redis.call('INCR', KEYS[1] .. ':put') % base, record) end \
     weigh_path(wide, network, client, more) \
     keep(all) keep(of .. client) keep(KEYS[1] .. ':put') \
-    local excess = count(wide, network) - tonumber(ARGV[4]) \
-    if excess < 1 then \
-      excess = redis.call('ZCARD', all) - tonumber(ARGV[5]) \
-      if excess < 1 then return {} end \
-      wide = heaviest('') network = heaviest(wide or '') \
-    end \
-    client = heaviest(network or '') \
-    if not client then return {} end \
-    local networks = wide .. ' ' .. network .. ' ' .. client \
-    local found = { networks } \
-    for _, record in ipairs(redis.call('ZRANGE', of .. client, 0, math.min(excess, batch) - 1)) do \
-      table.insert(found, record) \
-      table.insert(found, redis.call('ZSCORE', all, networks .. ' ' .. record) or '0') \
-    end \
+    local need = count(wide, network) - tonumber(ARGV[4]) \
+    local outer, depth, path = network, 1, wide .. ' ' .. network .. ' ' \
+    if need < 1 then need, outer, depth, path = redis.call('ZCARD', all) - tonumber(ARGV[5]), '', 3, '' end \
+    if need < 1 then return {} end \
+    local found = {} \
+    pick(found, outer, math.min(need, batch), depth, path) \
     return found";
 
 /// How many records there may be.
@@ -131,10 +141,9 @@ impl NetworkIndex {
         let member = self.member(address, digest);
         let found = call.ask::<Vec<String>>(&self.command(Some(&member), until, bounds, now)).await?;
         let mut found = found.into_iter();
-        let Some(networks) = found.next() else { return Ok(Vec::new()) };
         let mut displaced = Vec::new();
-        while let (Some(record), Some(until)) = (found.next(), found.next()) {
-            let member = format!("{networks} {record}");
+        while let (Some(member), Some(until)) = (found.next(), found.next()) {
+            let record = member.rsplit(' ').next().unwrap_or_default().to_owned();
             // A number that is not ours displaces nothing.
             displaced.push(Displaced { record, until: until.parse().unwrap_or(i64::MIN), member });
         }
