@@ -253,7 +253,7 @@ on_every_store! {
             ("subscribe", 30, 51, "out_of_range"),
             ("subscribe", 32, 52, "-"),
             // The departure arrives after the return that followed it.
-            ("unsubscribe", 31, 53, "-"),
+            ("unsubscribe", 29, 53, "-"),
             ("unsubscribe", 33, 54, "out_of_range"),
             ("subscribe", 40, 55, "-"),
             ("subscribe", 20, 56, "-"),
