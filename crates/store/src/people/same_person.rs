@@ -54,7 +54,7 @@ fn holders(tx: &Tx<'_>, key: &EmployeeKey, said: Option<&Holder>) -> Result<Vec<
 /// The holder as recorded; `None` if the name is only the identifier, which stands for a name that the
 /// platform did not say.
 fn recorded(person: &Person, source: &str) -> Option<Holder> {
-    let name = Some(person.name.to_string()).filter(|name| !name.is_empty() && *name != *person.employee_id)?;
+    let name = Some(person.name.clone()).filter(|name| !name.is_empty() && *name != *person.employee_id)?;
     let email = person.email.as_ref().filter(|email| email.source == EmailSource::Platform);
     let email = email.map(|email| email.address.clone());
     Some(Holder { source: source.to_owned(), id: None, name: Some(name), email })
