@@ -80,7 +80,9 @@ fn between_rooms(modules: &Imports) -> Imports {
 fn circles(mut imports: Imports) -> Imports {
     loop {
         let importers: BTreeSet<String> = imports.keys().cloned().collect();
-        imports.values_mut().for_each(|targets| targets.retain(|target| importers.contains(target)));
+        for targets in imports.values_mut() {
+            targets.retain(|target| importers.contains(target));
+        }
         let imported: BTreeSet<String> = imports.values().flatten().cloned().collect();
         imports.retain(|name, targets| !targets.is_empty() && imported.contains(name));
         if imports.len() == importers.len() {

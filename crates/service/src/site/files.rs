@@ -189,7 +189,7 @@ mod tests {
         let web = web();
         for (name, gzip) in EMBEDDED {
             let embedded = String::from_utf8(decompress(gzip)).unwrap();
-            let file = std::fs::read_to_string(&web[*name]).unwrap();
+            let file = std::fs::read_to_string(web.get(*name).unwrap()).unwrap();
             assert!(!kind(name).starts_with("text/javascript") || !embedded.contains("'../"), "{name}");
             assert_eq!(embedded.lines().count(), file.lines().count(), "{name}");
             for (served, written) in embedded.lines().zip(file.lines()).filter(|(served, written)| served != written) {
