@@ -41,7 +41,7 @@ pub struct Server {
     listener: TcpListener,
     command_socket: Option<UnixListener>,
     /// Where the programs that are told of logouts are looked up, instead of at the name servers of the system.
-    name_server: Option<SocketAddr>,
+    dns_address: Option<SocketAddr>,
 }
 
 /// Binds the configured address, and returns the settings with the actual port when the configured port is 0.
@@ -68,13 +68,13 @@ impl Server {
 
     fn with_source(app: App, listener: TcpListener, source: Option<SettingsSource>) -> Self {
         let command_socket = command_socket::open(&app);
-        Self { reloader: Reloader::new(app, source), listener, command_socket, name_server: None }
+        Self { reloader: Reloader::new(app, source), listener, command_socket, dns_address: None }
     }
 
     /// Looks the programs that are told of logouts up at this name server: a test cannot change those of the system.
     #[must_use]
     pub fn with_name_server(self, address: SocketAddr) -> Self {
-        Self { name_server: Some(address), ..self }
+        Self { dns_address: Some(address), ..self }
     }
 
     /// Reloads the settings of this server while it runs.
@@ -86,7 +86,7 @@ impl Server {
     /// Serves until `stop` completes. Then reports that it is not ready, continues for a while so that load balancers notice,
     /// stops accepting connections, and finishes the requests in progress.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { reloader, listener, command_socket, name_server } = self;
+        let Self { reloader, listener, command_socket, dns_address } = self;
         let mut app = reloader.current();
         let mode = if app.settings.development.enabled { "development" } else { "production" };
         let (address, data) = (app.settings.listen, app.settings.data.display());
@@ -102,7 +102,7 @@ impl Server {
         background_tasks.spawn(sweep_expired(app.clone()).boxed());
         background_tasks.spawn(refresh_certificates(app.clone()).boxed());
         background_tasks.spawn(notices::deliver(app.clone()).boxed());
-        background_tasks.spawn(logouts::deliver(app.clone(), name_server).boxed());
+        background_tasks.spawn(logouts::deliver(app.clone(), dns_address).boxed());
         people::spawn(&mut background_tasks, &app);
         let (carrier, watcher) = (App::clone(&app), App::clone(&app));
         background_tasks.spawn(async move { carrier.auth.relay_messages().await }.boxed());

@@ -111,7 +111,7 @@ pub(crate) struct GoodToken {
 #[serde(untagged)]
 pub(crate) enum Introspected {
     /// A valid token.
-    Good(GoodToken),
+    Good(Box<GoodToken>),
     /// An invalid token.
     Other {
         /// Always false.
@@ -128,7 +128,7 @@ pub(crate) fn introspected(holder: &TokenHolder, subject: String, clock: &Clock)
         ClockTrust::Doubted(_) => clock.wall() + holder.remaining,
     };
     let iat = exp - session.expires_at.since(session.created_at);
-    Introspected::Good(GoodToken {
+    Introspected::Good(Box::new(GoodToken {
         active: true,
         sub: subject,
         username: person.employee_id().to_owned(),
@@ -145,5 +145,5 @@ pub(crate) fn introspected(holder: &TokenHolder, subject: String, clock: &Clock)
         current_role: RoleName(session.current_role),
         login_method: MethodName(session.method),
         login_source: SourceName(session.source),
-    })
+    }))
 }
