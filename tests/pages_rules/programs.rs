@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Office, chinese_phone};
-use crate::harness::{Options, picture, registration};
+use crate::harness::{Browser, Options, picture, registration};
 
 impl Office {
     /// Chooses a value of a field of the form, also of one that is folded away.
@@ -25,6 +25,18 @@ impl Office {
         }
         self.browser.click(&button).await;
     }
+}
+
+/// No two sites encrypt with the same passphrase.
+async fn passphrases_differ(browser: &Browser) {
+    let passphrases = "return import('/assets/oidc-recipes.js').then(({ entriesOf, recipeOf }) => {
+        const client = { name: 'Request Tracker', redirect_uris: ['https://rt.example.com/oidc-callback'], post_logout_redirect_uris: [] };
+        const made = () => Object.fromEntries(entriesOf(recipeOf(client), client, 's', { issuer: 'i' })).OIDCCryptoPassphrase;
+        return [made(), made()];
+    })";
+    let passphrases = browser.script(passphrases, &[]).await;
+    let [one, other] = [0, 1].map(|at| passphrases[at].as_str().unwrap());
+    assert!(one != other && one.len() == 32 && other.len() == 32, "{passphrases}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -69,15 +81,7 @@ async fn a_program_is_connected_with_a_recipe_and_its_secret_is_shown_once() {
     let of_rt = browser.script(of_rt, &[]).await;
     let signs_out = "/oidc-callback?logout=https%3A%2F%2Frt.example.com%2F";
     assert_eq!((&of_rt["$LogoutURL"], &of_rt["$WebFallbackToRTLogin"]), (&json!(signs_out), &json!("1")), "{of_rt}");
-    // No two sites encrypt with the same passphrase.
-    let passphrases = "return import('/assets/oidc-recipes.js').then(({ entriesOf, recipeOf }) => {
-        const client = { name: 'Request Tracker', redirect_uris: ['https://rt.example.com/oidc-callback'], post_logout_redirect_uris: [] };
-        const made = () => Object.fromEntries(entriesOf(recipeOf(client), client, 's', { issuer: 'i' })).OIDCCryptoPassphrase;
-        return [made(), made()];
-    })";
-    let passphrases = browser.script(passphrases, &[]).await;
-    let [one, other] = [0, 1].map(|at| passphrases[at].as_str().unwrap());
-    assert!(one != other && one.len() == 32 && other.len() == 32, "{passphrases}");
+    passphrases_differ(browser).await;
     picture(browser, "oidc-entries").await;
     browser.allow_clipboard().await;
     browser.click("#oidc-copy-secret").await;
